@@ -1,0 +1,72 @@
+"""The one object that every renderer shows: findings, models and what was skipped, on a stack."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from neuronlint.finding import Finding, Severity
+from neuronlint.stack import Stack
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorSummary:
+    """All calls of one overload with one verdict in a model."""
+
+    op: str
+    count: int
+    placement: str
+    reason: str
+    confidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReport:
+    """One model: how it was captured, what its calls are judged to be, and what was not checked.
+
+    `parameters` counts elements; `seconds` is capture time; `flops_on_chip` is a share of 0 to 1, None when the
+    graph has no floating-point work; `crossings` counts moves between chip and host; `path` and `line` are where
+    the model is defined.
+    """
+
+    name: str
+    path: str | None
+    line: int | None
+    status: str
+    strategy: str
+    seconds: float
+    inputs: tuple[str, ...]
+    parameters: int
+    nodes: int
+    placement: Mapping[str, int]
+    operators: tuple[OperatorSummary, ...]
+    partitions: int
+    crossings: int
+    flops_on_chip: float | None
+    not_checked: tuple[str, ...] = ()
+    estimate: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    path: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The result of one `check`. `findings` are in their final order."""
+
+    stack: Stack
+    findings: tuple[Finding, ...] = ()
+    models: tuple[ModelReport, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    files: int = 0
+    suppressed: int = 0
+    torch_version: str | None = None
+    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Lines of the files that findings point into, by path as in their spans, for renderers that show source."""
+
+    def count(self, severity: Severity) -> int:
+        return sum(finding.severity is severity for finding in self.findings)
