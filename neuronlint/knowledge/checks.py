@@ -1,0 +1,148 @@
+"""The texts of the rules: one TOML file a code in `rules/checks/`, read when the code is first asked for."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from neuronlint.data import load_toml, rules_root
+from neuronlint.errors import ConfigurationError, KnowledgeError
+from neuronlint.finding import Evidence, EvidenceKind, Severity
+from neuronlint.stack import Stack, sdk_matches
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+RULE_URL = "https://neuronlint.dev/rules/{code}"
+"""Where a rule's page is published; the one place that knows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A rule's facts and texts.
+
+    `severity_on` holds tables whose keys other than `severity` name parts of a stack; the first that fits it
+    decides. `then` is keyed by stack, see `then_for`.
+    """
+
+    code: str
+    name: str
+    lane: str
+    severity: Severity
+    severity_on: tuple[Mapping[str, str], ...]
+    headline: str
+    then: Mapping[str, str]
+    help: tuple[str, ...]
+    bad: tuple[str, ...]
+    good: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
+    compiler_code: str | None = None
+
+    @property
+    def url(self) -> str:
+        return rule_url(self.code)
+
+    def severity_for(self, stack: Stack) -> Severity:
+        """The severity on a stack: the first entry of `severity_on` that fits, else the rule's own."""
+        for row in self.severity_on:
+            if _fits(row, stack):
+                return Severity(row["severity"])
+        return self.severity
+
+    def then_for(self, stack: Stack) -> str:
+        """What happens on a stack, from the most exact key that the rule has; empty where it says nothing."""
+        frontend, execution, mode = stack.frontend, stack.execution, stack.mode
+        keys = (f"{frontend}/{execution}/{mode}", f"{frontend}/{execution}", f"{frontend}/{mode}", frontend, "*")
+        return next((self.then[key] for key in keys if key in self.then), "")
+
+
+def _fits(row: Mapping[str, str], stack: Stack) -> bool:
+    for key, wanted in row.items():
+        if key == "sdk" and not sdk_matches(wanted, stack.sdk):
+            return False
+        if key not in ("severity", "sdk") and getattr(stack, key, None) != wanted:
+            return False
+    return True
+
+
+def rule_url(code: str) -> str:
+    """The address of a rule's page."""
+    return RULE_URL.format(code=code)
+
+
+@cache
+def codes() -> tuple[str, ...]:
+    """Every code that has a file, sorted."""
+    return tuple(sorted(path.stem for path in _folder().glob("NRN*.toml")))
+
+
+@cache
+def check(code: str) -> Check:
+    """The rule of a code. Raises `KnowledgeError` where it has no file or the file lacks something."""
+    path = _folder() / f"{code}.toml"
+    row = load_toml(path)
+    try:
+        return _check(row)
+    except (KeyError, TypeError, ValueError) as error:
+        raise KnowledgeError(f"{path}: {_what(error)}; repair the file or reinstall neuronlint") from None
+
+
+@cache
+def names() -> Mapping[str, str]:
+    """The code of each rule's kebab-case name."""
+    return {check(code).name: code for code in codes()}
+
+
+def find(text: str) -> Check:
+    """The rule of a code or a name, in any case. Raises `ConfigurationError` that names the nearest."""
+    wanted = text.strip()
+    if wanted.upper() in codes():
+        return check(wanted.upper())
+    if wanted.lower() in names():
+        return check(names()[wanted.lower()])
+    near = difflib.get_close_matches(wanted.upper(), codes(), 1) or difflib.get_close_matches(
+        wanted.lower(), names(), 1
+    )
+    hint = f"did you mean {near[0]}? " if near else ""
+    raise ConfigurationError(f"no rule `{text}`; {hint}`neuronlint rules` lists them all")
+
+
+def _folder() -> Path:
+    return rules_root() / "checks"
+
+
+def _what(error: Exception) -> str:
+    return f"the key {error} is missing" if isinstance(error, KeyError) else str(error)
+
+
+def _check(row: Mapping[str, Any]) -> Check:
+    text = row["text"]
+    return Check(
+        code=row["code"],
+        name=row["name"],
+        lane=row["lane"],
+        severity=Severity(row["severity"]),
+        severity_on=tuple(row.get("severity_on", ())),
+        headline=text["headline"],
+        then=_then(text.get("then", {})),
+        help=_texts(text.get("help", ())),
+        bad=tuple(item["code"] for item in row.get("bad", ())),
+        good=tuple(item["code"] for item in row.get("good", ())),
+        evidence=tuple(_evidence(item) for item in row.get("evidence", ())),
+        compiler_code=next((e["compiler_code"] for e in row.get("evidence", ()) if "compiler_code" in e), None),
+    )
+
+
+def _then(value: Any) -> Mapping[str, str]:
+    return {"*": value} if isinstance(value, str) else dict(value)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _evidence(row: Mapping[str, Any]) -> Evidence:
+    return Evidence(EvidenceKind(row["kind"]), row["source"], row.get("sdk", "*"), row.get("note", ""))

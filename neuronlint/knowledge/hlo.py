@@ -1,0 +1,108 @@
+"""What neuronx-cc makes of HLO operations and custom calls, by target and SDK release.
+
+Conditions on dtypes and attributes of an operation are in `rules/errors/calls.toml`, as conditions on the ATen call
+that makes it; here an operation is refused, or not known, whatever its operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from neuronlint.data import load_toml, rules_root
+from neuronlint.finding import Confidence, Evidence, EvidenceKind
+from neuronlint.knowledge.evidence import evidence_of
+from neuronlint.knowledge.verdict import Placement
+from neuronlint.stack import Stack, sdk_matches
+
+
+@dataclass(frozen=True, slots=True)
+class HloRow:
+    """One operation: `status` by target, and from which release a target takes it."""
+
+    name: str
+    statuses: Mapping[str, str]
+    since: Mapping[str, str]
+    confidence: Confidence
+    code: str | None
+    evidence: tuple[Evidence, ...]
+    is_custom_call: bool = False
+
+    def placement(self, stack: Stack) -> Placement:
+        """`fails` where the compiler refuses the operation, `unknown` where nobody has said."""
+        since = self.since.get(stack.target, "")
+        status = self.statuses.get(stack.target, "unknown")
+        if status == "unsupported" or (since and not sdk_matches(since, stack.sdk)):
+            return Placement.FAILS
+        return Placement.UNKNOWN if status == "unknown" else Placement.NEURON
+
+    @property
+    def is_documented(self) -> bool:
+        return any(evidence.kind is EvidenceKind.DOCUMENTED for evidence in self.evidence)
+
+
+@dataclass(frozen=True)
+class HloTable:
+    """Operations by opcode, custom calls by target name; a custom call that is not listed is refused."""
+
+    opcodes: Mapping[str, HloRow] = field(default_factory=dict)
+    custom_calls: Mapping[str, HloRow] = field(default_factory=dict)
+
+    def worst(self, opcodes: Iterable[str], custom_calls: Iterable[str], stack: Stack) -> HloRow | None:
+        """The operation that is refused, else the one that nothing is known of, else None."""
+        rows = [row for name in opcodes if (row := self._opcode(name))]
+        rows += [self.custom_calls.get(name) or _unlisted(name) for name in custom_calls if self.custom_calls]
+        for wanted in (Placement.FAILS, Placement.UNKNOWN):
+            found = next((row for row in rows if row.placement(stack) is wanted), None)
+            if found is not None:
+                return found
+        return None
+
+    def _opcode(self, name: str) -> HloRow | None:
+        """By its full name (`chlo.acos`), else by HLO's name for it (`stablehlo.reduce_window`: `reduce-window`)."""
+        return self.opcodes.get(name) or self.opcodes.get(name.rsplit(".", 1)[-1].replace("_", "-"))
+
+
+def _unlisted(name: str) -> HloRow:
+    evidence = Evidence(
+        EvidenceKind.DOCUMENTED, "compiler/error-codes/EVRF015.rst", note=f"{name} is not among the known targets"
+    )
+    statuses = dict.fromkeys(("inf2", "trn1", "trn2", "trn3"), "unsupported")
+    return HloRow(name, statuses, {}, Confidence.MEDIUM, "NCC_EVRF015", (evidence,), is_custom_call=True)
+
+
+@cache
+def shipped_hlo() -> HloTable:
+    """The tables of `rules/hlo/`; empty where they are not there."""
+    opcodes: dict[str, HloRow] = {}
+    for row in _rows("opcodes.toml", "op"):
+        parsed = _row(row, row["opcode"], row.get("since_by_target", {}))
+        opcodes.update(dict.fromkeys((row["opcode"], *_stablehlo_names(row)), parsed))
+    calls = {
+        row["target"]: _row(row, row["target"], dict.fromkeys(row["targets"], row["sdk"]), is_custom_call=True)
+        for row in _rows("custom_calls.toml", "call")
+    }
+    return HloTable(opcodes, calls)
+
+
+def _rows(name: str, key: str) -> list[dict[str, Any]]:
+    path = rules_root() / "hlo" / name
+    return list(load_toml(path)[key]) if path.is_file() else []
+
+
+def _stablehlo_names(row: Mapping[str, Any]) -> list[str]:
+    return [name.strip() for name in row.get("stablehlo", "").split("/") if name.strip()]
+
+
+def _row(row: Mapping[str, Any], name: str, since: Mapping[str, str], is_custom_call: bool = False) -> HloRow:
+    return HloRow(
+        name=name,
+        statuses=row["targets"],
+        since={target: spec if spec[:1] in "<>=*" else f">={spec}" for target, spec in since.items()},
+        confidence=Confidence(row["confidence"]),
+        code=next(iter(row.get("codes", ())), None),
+        evidence=evidence_of(row.get("evidence", ())),
+        is_custom_call=is_custom_call,
+    )

@@ -1,0 +1,248 @@
+"""Judges operator calls: overlay, explicit facts, lowering table, compiler table, registry, else unknown.
+
+Every step that decided leaves its evidence in the verdict. A call that the frontend sends to the host never
+reaches the compiler, so the conditions of the compiler's error codes are asked only of calls that are lowered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from neuronlint.call import OperatorCall
+from neuronlint.finding import Confidence, Evidence, EvidenceKind, Severity
+from neuronlint.knowledge.evidence import lower_of
+from neuronlint.knowledge.facts import NOWHERE, Around, FactRow, Facts, shipped_facts
+from neuronlint.knowledge.hlo import HloTable, shipped_hlo
+from neuronlint.knowledge.operators import OperatorRow, OperatorTable, lowering_table, registry, registry_source
+from neuronlint.knowledge.overlay import read_overlay
+from neuronlint.knowledge.verdict import UNKNOWN, Consequence, Placement, Reason, Verdict
+from neuronlint.stack import Stack
+
+_FAMILY = {
+    Reason.DATA_DEPENDENT: "NRN201",
+    Reason.HOST_READ: "NRN202",
+    Reason.WRONG_VALUE: "NRN105",
+    Reason.CUSTOM_OPERATOR: "NRN401",
+}
+"""The rule that reports a verdict of this reason, where no fact names one."""
+
+_CONDITIONS = (Reason.ATTRIBUTE, Reason.DTYPE, Reason.SHAPE)
+"""Reasons that lie in the arguments of a call: with others, the operator lowers."""
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """All that is known, ready to be asked."""
+
+    facts: Facts
+    hlo: HloTable
+    overlay: OperatorTable = field(default_factory=OperatorTable)
+    tables: dict[str, OperatorTable] = field(default_factory=dict)
+
+    @staticmethod
+    def load(overlay: Path | None = None) -> Knowledge:
+        """The shipped tables, and an overlay harvested from an installed backend where one is given."""
+        return Knowledge(shipped_facts(), shipped_hlo(), read_overlay(overlay) if overlay else OperatorTable())
+
+    def table(self, frontend: str) -> OperatorTable:
+        return self.tables.get(frontend) or lowering_table(frontend)
+
+    def judge(self, call: OperatorCall, stack: Stack, around: Around = NOWHERE) -> Verdict:
+        """Where a call runs on a stack, what the user sees of it, and why that is known.
+
+        `around` says what the call's graph adds; a call by itself meets no fact that needs it.
+        """
+        holding = self.facts.holding(call, stack, around)
+        row = self.overlay.find(call, stack)
+        decided = None if row is not None else _worst(holding, compilers=False)
+        if decided is not None:
+            verdict = decided.verdict(call)
+        else:
+            measured = row or self.table(stack.frontend).find(call, stack)
+            verdict = _measured(measured) if measured else self._unmeasured(call, stack, around)
+            if stack.frontend == "native" and row is None:
+                verdict = _outranked(_native(verdict, self._other(call, stack)), holding)
+            if verdict.placement in (Placement.NEURON, Placement.UNKNOWN) or verdict.confidence is Confidence.LOW:
+                decided = _worst(holding, compilers=True)
+                verdict = self._compiled(verdict, measured, decided, call, stack)
+        advice = [fact.advice(call) for fact in holding if not fact.decides]
+        return replace(_finished(verdict, stack), advice=tuple(advice))
+
+    def rows_for(self, name: str) -> dict[str, list[Any]]:
+        """All that is known of an operator, by table, for `neuronlint ops`. An overload may be left out."""
+        bare = name.replace("::", ".")
+        bare = bare if "." in bare else f"aten.{bare}"
+        found: dict[str, list[Any]] = {"overlay": _rows(self.overlay, bare)}
+        for frontend in ("xla", "native"):
+            found[frontend] = _rows(self.table(frontend), bare)
+            found[f"{frontend}-registry"] = [row for op, row in registry(frontend).items() if _is(op, bare)]
+        found["facts"] = [row for row in self.facts.rows if any(_speaks_of(pattern, bare) for pattern in row.ops)]
+        return found
+
+    def _other(self, call: OperatorCall, stack: Stack) -> OperatorRow | None:
+        """What the xla table says of the call, as an independent measurement beside that of native."""
+        other = self.table("xla").find(call, replace(stack, frontend="xla", functionalization=True))
+        return other if other and other.placement is Placement.CPU and other.reason is Reason.NO_LOWERING else None
+
+    def _compiled(
+        self, verdict: Verdict, row: OperatorRow | None, fact: FactRow | None, call: OperatorCall, stack: Stack
+    ) -> Verdict:
+        """What the compiler makes of a lowered call: a fact of its error codes first, then its operation table.
+
+        torch-neuronx gives some operators to the compiler as custom calls, whatever the measured lowering shows.
+        """
+        if fact is not None:
+            return replace(fact.verdict(call, verdict.evidence), lowers_to=verdict.lowers_to)
+        if row is None or verdict.placement is not Placement.NEURON:
+            return verdict
+        replaced = self.facts.replacement(row.op, stack)
+        if replaced is not None:
+            verdict = replace(verdict, lowers_to=replaced.custom_calls, evidence=verdict.evidence + replaced.evidence)
+            found = self.hlo.worst((), replaced.custom_calls, stack)
+        else:
+            found = self.hlo.worst(row.lowers_to, row.custom_calls, stack)
+        if found is None:
+            return verdict
+        placement = found.placement(stack)
+        return replace(
+            verdict,
+            placement=placement,
+            reason=Reason.CUSTOM_CALL if found.is_custom_call else Reason.COMPILER,
+            evidence=found.evidence + verdict.evidence,
+            confidence=lower_of(found.confidence, verdict.confidence),
+            severity=None if found.is_documented else Severity.WARNING,
+            compiler_code=found.code,
+            message=f"`{{op}}` becomes {found.name}, which the compiler refuses"
+            if placement is Placement.FAILS
+            else "",
+            family="NRN102" if placement is Placement.FAILS else "NRN104",
+        )
+
+    def _unmeasured(self, call: OperatorCall, stack: Stack, around: Around) -> Verdict:
+        """An overload that no table holds: the registry may know it, or it may be of nobody's library.
+
+        A gradient without a kernel may never be asked for: the frontend may differentiate another form.
+        """
+        namespace = call.op.split(".", 1)[0]
+        if self.facts.namespaces and namespace not in self.facts.namespaces:
+            note = f"`{namespace}` is no library that ships Neuron kernels"
+            evidence = Evidence(EvidenceKind.DERIVED, "rules/operators/facts.toml", note=note)
+            compiled = stack.frontend == "native" and stack.execution == "compile"
+            placement = Placement.FAILS if compiled else Placement.CPU
+            return Verdict(placement, Consequence.NONE, Reason.CUSTOM_OPERATOR, (evidence,), Confidence.MEDIUM)
+        known = registry(stack.frontend).get(call.op)
+        if known is None or (known.composite and not known.backend):
+            return UNKNOWN
+        source = registry_source(stack.frontend)
+        if known.backend or known.autograd:
+            evidence = Evidence(EvidenceKind.REGISTRY, source, note="a kernel is registered; no sample was measured")
+            return Verdict(Placement.NEURON, Consequence.NONE, Reason.REGISTERED, (evidence,), Confidence.MEDIUM)
+        if around.phase != "forward":
+            return UNKNOWN
+        evidence = Evidence(EvidenceKind.REGISTRY, source, note="no kernel is registered; no sample was measured")
+        return Verdict(Placement.CPU, Consequence.NONE, Reason.NO_LOWERING, (evidence,), Confidence.MEDIUM)
+
+
+def _measured(row: OperatorRow) -> Verdict:
+    """The verdict of a row of a table."""
+    return Verdict(
+        placement=row.placement,
+        consequence=Consequence.NONE,
+        reason=row.reason,
+        evidence=(row.evidence,),
+        confidence=row.confidence,
+        host=row.host,
+        lowers_to=row.lowers_to + row.custom_calls,
+        when=row.when,
+    )
+
+
+_RAISING = (Reason.FUNCTIONALIZATION, Reason.RAISES)
+
+
+def _is(op: str, name: str) -> bool:
+    return op == name or op.startswith(name + ".")
+
+
+def _speaks_of(pattern: str, name: str) -> bool:
+    """Whether a pattern covers an operator, named with its overload or without."""
+    return fnmatchcase(name, pattern) or fnmatchcase(f"{name}.default", pattern) or _is(pattern, name)
+
+
+def _rows(table: OperatorTable, name: str) -> list[Any]:
+    return [row for op, rows in table.rows.items() if _is(op, name) for row in rows]
+
+
+def _worst(rows: list[FactRow], compilers: bool) -> FactRow | None:
+    """The deciding fact that says most; of equals the first."""
+    deciding = [row for row in rows if row.decides and row.is_compilers == compilers]
+    return max(deciding, key=lambda row: row.rank, default=None)
+
+
+def _native(verdict: Verdict, other: OperatorRow | None) -> Verdict:
+    """Upstream torch-mlir is not the shipped converter: a lowering is medium evidence, a failure alone low.
+
+    Where torch_xla has no lowering either, the two measurements together are medium evidence.
+    """
+    if verdict.placement is Placement.NEURON:
+        return replace(verdict, confidence=lower_of(verdict.confidence, Confidence.MEDIUM))
+    if verdict.reason in (Reason.DATA_DEPENDENT, Reason.CUSTOM_OPERATOR) or verdict.placement is Placement.UNKNOWN:
+        return replace(verdict, confidence=Confidence.MEDIUM) if verdict.reason is Reason.CUSTOM_OPERATOR else verdict
+    if other is None:
+        return replace(verdict, confidence=Confidence.LOW)
+    return replace(verdict, confidence=Confidence.MEDIUM, evidence=(*verdict.evidence, other.evidence))
+
+
+def _outranked(verdict: Verdict, holding: list[FactRow]) -> Verdict:
+    """Where a document says that the shipped converter runs a call, an upstream failure says nothing."""
+    if verdict.placement is not Placement.FAILS or verdict.confidence is not Confidence.LOW:
+        return verdict
+    for fact in holding:
+        if fact.placement is Placement.NEURON and not fact.scope and fact.confidence is not Confidence.LOW:
+            evidence = fact.evidence + verdict.evidence
+            return Verdict(Placement.NEURON, Consequence.NONE, Reason.REPORTED, evidence, Confidence.MEDIUM)
+    return verdict
+
+
+def _finished(verdict: Verdict, stack: Stack) -> Verdict:
+    """Fills in what the stack makes of a verdict: consequence, family, and in eager the documented host fallback."""
+    if _falls_back(verdict, stack):
+        doubtful = Severity.INFO if verdict.confidence is Confidence.LOW else None
+        verdict = replace(verdict, placement=Placement.CPU, severity=verdict.severity or doubtful)
+    if verdict.consequence is Consequence.NONE:
+        verdict = replace(verdict, consequence=_consequence(verdict, stack))
+    return verdict if verdict.family else replace(verdict, family=_family(verdict))
+
+
+def _falls_back(verdict: Verdict, stack: Stack) -> bool:
+    """Whether native eager runs on the host what its compiler path cannot lower; what the compiler refuses stays so."""
+    eager = stack.frontend == "native" and stack.execution == "eager"
+    unlowered = verdict.placement is Placement.FAILS and verdict.reason in (Reason.NO_LOWERING, *_CONDITIONS)
+    return eager and unlowered and verdict.compiler_code is None and verdict.consequence is Consequence.NONE
+
+
+def _consequence(verdict: Verdict, stack: Stack) -> Consequence:
+    if verdict.placement is Placement.CPU:
+        if stack.frontend == "native":
+            return Consequence.HOST_COPY if stack.execution == "eager" else Consequence.GRAPH_BREAK
+        return Consequence.TRACE_ERROR if stack.execution == "trace" else Consequence.HOST_COPY
+    if verdict.placement is Placement.FAILS:
+        if verdict.reason is Reason.WRONG_VALUE:
+            return Consequence.WRONG_VALUE
+        if verdict.reason is Reason.CRASH:
+            return Consequence.CRASH
+        return Consequence.TRACE_ERROR if verdict.reason in _RAISING else Consequence.COMPILE_ERROR
+    return Consequence.NONE
+
+
+def _family(verdict: Verdict) -> str:
+    if verdict.placement in (Placement.NEURON, Placement.UNKNOWN):
+        return "" if verdict.placement is Placement.NEURON else "NRN104"
+    if verdict.reason in _FAMILY:
+        return _FAMILY[verdict.reason]
+    if verdict.placement is Placement.FAILS:
+        return "NRN102"
+    return "NRN103" if verdict.reason in _CONDITIONS and verdict.when else "NRN101"
