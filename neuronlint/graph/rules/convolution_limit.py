@@ -1,0 +1,7 @@
+"""Convolutions whose arguments the compiler does not take."""
+
+from neuronlint.graph.rules.base import VerdictRule
+
+
+class ConvolutionLimit(VerdictRule):
+    code = "NRN604"

@@ -1,0 +1,7 @@
+"""Masks of minus infinity."""
+
+from neuronlint.graph.rules.base import VerdictRule
+
+
+class InfiniteMask(VerdictRule):
+    code = "NRN308"
