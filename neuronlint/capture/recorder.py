@@ -1,0 +1,353 @@
+"""Records the operator calls of a running model at the dispatcher's level, on fake tensors.
+
+One forward pass, no tracing: a dispatch mode sees each call after autograd and after composite operators have
+been taken apart, with the Python frames that made it, which is what a backend sees and where the user wrote it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from math import prod
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, UnsupportedOperatorException
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._pytree import tree_map_only
+
+from neuronlint.call import OperatorCall
+from neuronlint.capture.convert import operator_call
+from neuronlint.capture.locations import Place, place
+from neuronlint.capture.modules import ModuleStack
+from neuronlint.capture.symbolic import ASSUMED_SIZE, AssumingShapeEnv
+from neuronlint.graph.opgraph import BACKWARD, FORWARD, CallNode, CaptureEvent
+
+SCALAR_READ = "aten._local_scalar_dense.default"
+
+LARGEST_REAL_RUN = 1 << 24
+"""Elements up to which an operator without a fake implementation is run for real, to learn its result's shape."""
+
+_INVISIBLE = ("prim.", "prims.", "inductor.", "sym_")
+"""Calls that ask about a tensor and compute nothing."""
+
+
+class Recorder:
+    """What has been seen so far: calls with the values they take, and events.
+
+    `whole` names the composite functions that stay one call: scaled dot-product attention, whose CPU kernel must
+    not leak into the graph, and the recurrent cells on frontends that do not take them apart.
+    """
+
+    def __init__(self, modules: ModuleStack, whole: frozenset[str], *, on_fake: bool = True) -> None:
+        self.on_fake = on_fake
+        self.nodes: list[CallNode] = []
+        self.events: list[CaptureEvent] = []
+        self.phase = FORWARD
+        self.modules = modules
+        self.whole = whole
+        self.env = AssumingShapeEnv(self._ask)
+        self.fake = FakeTensorMode(shape_env=self.env, allow_non_fake_inputs=True)
+        self.suspended = 0
+        self.origins: dict[int, str] = {}
+        self._producers: dict[int, int] = {}
+        self._writers: dict[int, int] = {}
+        self._alive: list[Any] = []
+        self._forward_places: dict[int, tuple[Place, str, str]] = {}
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Everything run inside is recorded."""
+        with ExitStack() as stack:
+            stack.enter_context(self.modules.tracking())
+            stack.enter_context(torch.backends.mkldnn.flags(enabled=False))
+            stack.enter_context(_plain_attention_kernels())
+            if self.on_fake:
+                stack.enter_context(self.fake)
+            stack.enter_context(_Dispatch(self))
+            functions = stack.enter_context(_Functions(self))
+            stack.enter_context(_attention_seen_by(functions))
+            stack.enter_context(_flex_attention_seen_by(self))
+            yield
+
+    @contextmanager
+    def suspend(self) -> Iterator[None]:
+        self.suspended += 1
+        try:
+            yield
+        finally:
+            self.suspended -= 1
+
+    def name_origin(self, tensor: torch.Tensor, origin: str) -> None:
+        self.origins[id(tensor)] = origin
+        self._alive.append(tensor)
+
+    def record(self, call: OperatorCall, operands: list[torch.Tensor], out: Any, written: list[torch.Tensor]) -> int:
+        """Adds a call. `operands` are the tensors it reads, `written` those that it changes in place."""
+        index = len(self.nodes)
+        sources = {self._producers[id(t)] for t in operands if id(t) in self._producers}
+        sources |= {self._writers[key] for t in operands if (key := _storage(t)) in self._writers}
+        where, module_path, module_class = self._whereabouts()
+        self.nodes.append(
+            CallNode(index, call, tuple(sorted(sources)), module_path, module_class, where.span, where.through,
+                     where.through_text, self.phase)
+        )  # fmt: skip
+        for tensor in _flat_tensors(out):
+            self._producers[id(tensor)] = index
+            self._alive.append(tensor)
+            self.env.note_sizes(tensor)
+        for tensor in written:
+            self._writers[_storage(tensor)] = index
+        return index
+
+    def event(
+        self, kind: str, text: str = "", op: str = "", call: int | None = None, where: Place | None = None
+    ) -> None:
+        found, module_path, _ = self._whereabouts() if where is None else (where, self.modules.path, "")
+        self.events.append(
+            CaptureEvent(kind, text, op, call, module_path, found.span, found.through, found.through_text)
+        )
+
+    def _whereabouts(self) -> tuple[Place, str, str]:
+        if self.phase == FORWARD:
+            found = (place(sys._getframe(2)), self.modules.path, self.modules.class_name)
+            self._forward_places[torch._C._autograd._get_sequence_nr()] = found
+            return found
+        if self.phase == BACKWARD:
+            node = torch._C._current_autograd_node()
+            number = node._sequence_nr() if node is not None else -1
+            return self._forward_places.get(number, (Place(), "", ""))
+        return Place(), "", ""
+
+    def _ask(self, kind: str, text: str, where: Place) -> None:
+        if not self.suspended:
+            self.event(kind, text, where=where)
+
+
+class _Dispatch(TorchDispatchMode):
+    supports_higher_order_operators = True
+
+    def __init__(self, recorder: Recorder) -> None:
+        super().__init__()
+        self.recorder = recorder
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        recorder = self.recorder
+        if isinstance(func, torch._ops.HigherOrderOperator):
+            return _higher_order(recorder, func, args, kwargs)
+        name = str(func)
+        if recorder.suspended or name.startswith(_INVISIBLE) or "aten.sym_" in name:
+            return func(*args, **kwargs)
+        if name == SCALAR_READ and recorder.on_fake and not isinstance(args[0], FakeTensor):
+            return func(*args, **kwargs)
+        recorder.env.in_kernel += 1
+        try:
+            out = _run(recorder, func, args, kwargs)
+        finally:
+            recorder.env.in_kernel -= 1
+        operands = _flat_tensors(args) + _flat_tensors(tuple(kwargs.values()))
+        call = operator_call(func, args, kwargs, out, recorder.origins)
+        index = recorder.record(call, operands, out, _written(func, args, kwargs))
+        if name == SCALAR_READ:
+            recorder.event("host-read", "the value of a tensor is read", SCALAR_READ, index)
+        return out
+
+
+def _run(recorder: Recorder, func: Any, args: Any, kwargs: Any) -> Any:
+    """The call itself, with two ways round fake implementations that are missing or stricter than the kernels.
+
+    An operator without one is run on real tensors of the same shapes; one that wants a narrower float type than
+    the kernels do (grouped matmul) is asked again in bfloat16.
+    """
+    try:
+        return func(*args, **kwargs)
+    except (UnsupportedOperatorException, NotImplementedError):
+        if not recorder.on_fake or _elements((*args, *kwargs.values())) > LARGEST_REAL_RUN:
+            raise
+    except RuntimeError as error:
+        if not recorder.on_fake or "BFloat16" not in str(error):
+            raise
+        with recorder.suspend():
+            narrow_args, narrow_kwargs = tree_map_only(torch.Tensor, _narrow, (args, kwargs))
+            return tree_map_only(
+                torch.Tensor, lambda t: t.float() if t.is_floating_point() else t, func(*narrow_args, **narrow_kwargs)
+            )
+    with recorder.suspend(), _disable_current_modes():
+        real_args, real_kwargs = tree_map_only(torch.Tensor, _real_like, (args, kwargs))
+        out = func(*real_args, **real_kwargs)
+    return tree_map_only(torch.Tensor, recorder.fake.from_tensor, out)
+
+
+def _narrow(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.to(torch.bfloat16) if tensor.is_floating_point() else tensor
+
+
+def _real_like(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.zeros(_concrete(tensor.shape), dtype=tensor.dtype)
+
+
+def _elements(values: Any) -> int:
+    return sum(prod(_concrete(tensor.shape)) for tensor in _flat_tensors(values))
+
+
+class _Functions(TorchFunctionMode):
+    """Sees torch's Python API before it is taken apart: functions that stay whole, and values that leave torch."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        super().__init__()
+        self.recorder = recorder
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        name = getattr(func, "__name__", "")
+        if name in self.recorder.whole and not self.recorder.suspended and name in _WHOLE:
+            return self._whole(_WHOLE[name], func, args, kwargs)
+        if name in _HOST_ARRAYS and args and isinstance(args[0], FakeTensor):
+            return _HOST_ARRAYS[name](self.recorder, args[0])
+        if name == "tensor" and func is torch.tensor and not self.recorder.suspended and self.recorder.modules.depth:
+            self._constant(args)
+        return func(*args, **kwargs)
+
+    def _whole(self, overload: Callable[..., Any], func: Any, args: Any, kwargs: Any) -> Any:
+        resolved = overload(args, kwargs)
+        with self.recorder.suspend():
+            out = func(*args, **kwargs)
+        call = operator_call(resolved, args, kwargs, out, self.recorder.origins)
+        operands = _flat_tensors(args) + _flat_tensors(tuple(kwargs.values()))
+        self.recorder.record(call, operands, out, [])
+        return out
+
+    def _constant(self, args: Any) -> None:
+        if args and not isinstance(args[0], (bool, int, float, torch.Tensor)):
+            self.recorder.event("constant", "a tensor is made from Python data", "aten.tensor")
+
+
+def _recurrent(name: str) -> Callable[[Any, Any], Any]:
+    def resolve(args: Any, kwargs: Any) -> Any:
+        packet = getattr(torch.ops.aten, name)
+        packed = isinstance(args[1], torch.Tensor) and not isinstance(args[3], bool)
+        return packet.data if packed else packet.input
+
+    return resolve
+
+
+_WHOLE: dict[str, Callable[[Any, Any], Any]] = {
+    "scaled_dot_product_attention": lambda args, kwargs: torch.ops.aten.scaled_dot_product_attention.default,
+    **{name: _recurrent(name) for name in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
+}
+RECURRENT = frozenset(("lstm", "gru", "rnn_tanh", "rnn_relu"))
+ATTENTION = frozenset(("scaled_dot_product_attention",))
+
+
+def _concrete(shape: Any) -> tuple[int, ...]:
+    return tuple(size if isinstance(size, int) else ASSUMED_SIZE for size in shape)
+
+
+def _to_numpy(recorder: Recorder, tensor: torch.Tensor) -> Any:
+    recorder.event("host-array", "a tensor is handed to NumPy", "aten._to_copy.default")
+    with recorder.suspend(), torch._C.DisableTorchFunction(), _disable_current_modes():
+        return torch.zeros(_concrete(tensor.shape), dtype=tensor.dtype).numpy()
+
+
+def _to_list(recorder: Recorder, tensor: torch.Tensor) -> Any:
+    recorder.event("host-read", "the values of a tensor are read", SCALAR_READ)
+    with recorder.suspend(), torch._C.DisableTorchFunction(), _disable_current_modes():
+        return torch.zeros(_concrete(tensor.shape), dtype=tensor.dtype).tolist()
+
+
+_HOST_ARRAYS: dict[str, Callable[[Recorder, torch.Tensor], Any]] = {
+    "numpy": _to_numpy,
+    "__array__": _to_numpy,
+    "tolist": _to_list,
+}
+
+
+def _higher_order(recorder: Recorder, func: Any, args: Any, kwargs: Any) -> Any:
+    """An operator that holds functions (cond, map): noted, then run."""
+    if not recorder.suspended:
+        recorder.event("higher-order", f"`{func.name()}` holds Python functions", f"higher_order.{func.name()}")
+    with recorder.suspend():
+        return func(*args, **kwargs)
+
+
+@contextmanager
+def _flex_attention_seen_by(recorder: Recorder) -> Iterator[None]:
+    """Flex attention is noted before autograd takes it, and its result assumed: it compiles, it has no plain kernel."""
+    from torch._higher_order_ops.flex_attention import FlexAttentionHOP as kind  # noqa: N813 - patched as a value
+
+    original = kind.__call__
+
+    def seen(self: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        recorder.event("higher-order", "`flex_attention` holds Python functions", "higher_order.flex_attention")
+        with recorder.suspend():
+            same = query.shape[-1] == value.shape[-1]
+            out = query.clone() if same else query.new_empty((*query.shape[:-1], value.shape[-1]))
+            return out, query.new_empty(query.shape[:-1]), query.new_empty(query.shape[:-1])
+
+    public = sys.modules.get("torch.nn.attention.flex_attention")
+    check = getattr(public, "_validate_device", None)
+    kind.__call__ = seen
+    if check is not None:  # it refuses gradients on the CPU, which says nothing of the chip
+        public._validate_device = lambda *tensors: None  # type: ignore[union-attr]
+    try:
+        yield
+    finally:
+        kind.__call__ = original
+        if check is not None:
+            public._validate_device = check  # type: ignore[union-attr]
+
+
+@contextmanager
+def _attention_seen_by(functions: _Functions) -> Iterator[None]:
+    """Attention called inside torch's own Python functions, where function modes are switched off, is seen as well."""
+    name = "scaled_dot_product_attention"
+    original = getattr(torch.nn.functional, name)
+
+    def seen(*args: Any, **kwargs: Any) -> Any:
+        if functions.recorder.suspended or name not in functions.recorder.whole:
+            return original(*args, **kwargs)
+        return functions._whole(_WHOLE[name], original, args, kwargs)
+
+    setattr(torch.nn.functional, name, seen)
+    try:
+        yield
+    finally:
+        setattr(torch.nn.functional, name, original)
+
+
+@contextmanager
+def _plain_attention_kernels() -> Iterator[None]:
+    """The fused encoder layer of the CPU, which no Neuron frontend has, must not take the place of its parts."""
+    before = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(before)
+
+
+def _flat_tensors(value: Any) -> list[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [tensor for item in value for tensor in _flat_tensors(item)]
+    return []
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    try:
+        return int(tensor.untyped_storage()._cdata)
+    except (NotImplementedError, RuntimeError):
+        return id(tensor)
+
+
+def _written(func: Any, args: Any, kwargs: Any) -> list[torch.Tensor]:
+    found: list[torch.Tensor] = []
+    for position, argument in enumerate(func._schema.arguments):
+        if argument.alias_info is not None and argument.alias_info.is_write:
+            value = args[position] if position < len(args) else kwargs.get(argument.name)
+            found += _flat_tensors(value)
+    return found
