@@ -1,0 +1,31 @@
+"""Renderers: one module a format, each a function from a report to text, imported when first asked for."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from neuronlint.report import Report
+
+FORMATS = ("text", "concise", "json")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How to show a report. `width` is that of a terminal, None where the output is a file or a pipe."""
+
+    quiet: bool = False
+    verbose: bool = False
+    colour: bool = False
+    width: int | None = None
+
+
+def render(report: Report, name: str, view: View = View()) -> str:
+    """The report in the format of that name, one of `FORMATS`, ending in a newline unless it is empty."""
+    module = importlib.import_module(f"neuronlint.render.{name}")
+    renderer: Callable[[Report, View], str] = module.render
+    return renderer(report, view)

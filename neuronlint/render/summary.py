@@ -1,0 +1,85 @@
+"""The block on each model: what was captured, where its calls run, what is unknown and what was not checked."""
+
+from __future__ import annotations
+
+from math import floor
+from typing import TYPE_CHECKING
+
+from neuronlint.render.styled import Line, line, wrapped
+from neuronlint.render.words import amount, count, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from neuronlint.render import View
+    from neuronlint.report import ModelReport, OperatorSummary, Report
+    from neuronlint.stack import Stack
+
+_STATUS = {"captured": "captured", "partial": "captured in part", "failed": "not captured"}
+_MOST_NAMED = 8
+
+
+def model_block(model: ModelReport, stack: Stack, view: View) -> Iterator[Line]:
+    yield _title(model)
+    facts = [("stack", str(stack))]
+    if model.status != "failed":
+        facts += _placement(model, view)
+    if model.not_checked:
+        facts.append(("not checked", ", ".join(model.not_checked)))
+    for label, text in facts:
+        yield from wrapped((f"  {label:<12} ", "dim"), shown(text), view.width)
+
+
+def _title(model: ModelReport) -> Line:
+    where = f" ({model.path}{f':{model.line}' if model.line else ''})" if model.path else ""
+    parts = [f"{amount(model.parameters)} parameters"] if model.parameters else []
+    parts += [", ".join(model.inputs)] if model.inputs else []
+    status = _STATUS.get(model.status, model.status)
+    parts.append(status if model.status == "failed" else f"{status} in {model.seconds:.1f} s")
+    return line((shown(model.name), "bold"), shown(where), *(f"   {shown(part)}" for part in parts))
+
+
+def _placement(model: ModelReport, view: View) -> list[tuple[str, str]]:
+    placed = {key: model.placement.get(key, 0) for key in ("neuron", "cpu", "fails", "unknown")}
+    kinds = len({operator.op for operator in model.operators})
+    where = (
+        f"{placed['neuron']} on the chip, {placed['cpu']} on the host, "
+        f"{placed['fails']} fail{'s' if placed['fails'] == 1 else ''}, {placed['unknown']} unknown"
+    )
+    facts = [("operators", f"{count(model.nodes, 'call')} of {count(kinds, 'kind')}: {where}")]
+    for label, placement in (("on the host", "cpu"), ("fails", "fails"), ("unknown", "unknown")):
+        named = _named([o for o in model.operators if o.placement == placement], view)
+        if named:
+            facts.append((label, named))
+    if model.flops_on_chip is not None:
+        facts.append(("by FLOPs", _share(model.flops_on_chip, placed["unknown"])))
+    facts.append(("islands", f"{count(model.partitions, 'device program')}, {count(model.crossings, 'host crossing')}"))
+    return facts
+
+
+def _named(operators: list[OperatorSummary], view: View) -> str:
+    totals: dict[str, int] = {}
+    for operator in operators:
+        totals[operator.op] = totals.get(operator.op, 0) + operator.count
+    ranked = sorted(totals.items(), key=lambda item: (-item[1], item[0]))
+    named = ranked if view.verbose else ranked[:_MOST_NAMED]
+    text = ", ".join(f"{op} x{number}" if number > 1 else op for op, number in named)
+    return text if len(named) == len(ranked) else f"{text} and {len(ranked) - len(named)} more (--verbose)"
+
+
+def _share(share: float, unknown: int) -> str:
+    """Rounded down, so that work on the host never reads as none."""
+    if share >= 1:
+        return "all on the chip, by what the tables hold"
+    return f"{floor(share * 1000) / 10:.1f} % {'known to run ' if unknown else ''}on the chip"
+
+
+def skipped_lines(report: Report, view: View) -> Iterator[Line]:
+    """The files that were not judged, those with the same reason together."""
+    reasons: dict[str, list[str]] = {}
+    for item in report.skipped:
+        reasons.setdefault(item.why, []).append(item.path)
+    for why, paths in reasons.items():
+        named = paths if view.verbose else paths[:_MOST_NAMED]
+        rest = f" and {len(paths) - len(named)} more (--verbose)" if len(named) < len(paths) else ""
+        yield from wrapped(("skipped ", "dim"), shown(f"{', '.join(named)}{rest}: {why}"), view.width)

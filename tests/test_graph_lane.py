@@ -1,0 +1,42 @@
+"""What graph checks need, without torch in sight."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from neuronlint import graph_lane
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    graph_lane.torch_missing.cache_clear()
+    yield
+    graph_lane.torch_missing.cache_clear()
+
+
+def test_no_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert graph_lane.torch_missing() == "torch is not installed: pip install 'neuronlint[graph]'"
+
+
+@pytest.mark.parametrize(
+    ("version", "reason"),
+    [
+        ("2.8.1", "torch 2.8.1 is too old, 2.9 is needed: pip install 'torch>=2.9'"),
+        ("1.13.0+cu117", "torch 1.13.0+cu117 is too old, 2.9 is needed: pip install 'torch>=2.9'"),
+        ("2.9.0", None),
+        ("2.14.1+cpu", None),
+        ("main", None),
+        (None, None),
+    ],
+)
+def test_old_torch(version: str | None, reason: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A version that cannot be read is left to the capture process to judge."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
+    monkeypatch.setattr(graph_lane, "torch_version", lambda: version)
+    assert graph_lane.torch_missing() == reason
