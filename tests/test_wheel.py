@@ -22,8 +22,10 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_wheel_ships_every_file_of_rules(wheel: Path) -> None:
-    inside = {name.removeprefix("neuronlint/_rules/") for name in zipfile.ZipFile(wheel).namelist() if "/_rules/" in name}
-    assert inside == {path.relative_to(ROOT / "rules").as_posix() for path in (ROOT / "rules").rglob("*") if path.is_file()}
+    names = zipfile.ZipFile(wheel).namelist()
+    inside = {name.removeprefix("neuronlint/_rules/") for name in names if "/_rules/" in name}
+    rules = ROOT / "rules"
+    assert inside == {path.relative_to(rules).as_posix() for path in rules.rglob("*") if path.is_file()}
 
 
 def test_the_wheel_answers_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:

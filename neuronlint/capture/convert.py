@@ -51,8 +51,20 @@ def plain(value: Any, origins: Mapping[int, str] | None = None) -> Any:
 @lru_cache(maxsize=4096)
 def _schema(func: Any) -> tuple[tuple[tuple[str, Any], ...], str]:
     """Argument names with their defaults, in order, and the overload's printed name."""
-    arguments = tuple((argument.name, plain(argument.default_value)) for argument in func._schema.arguments)
+    arguments = tuple((argument.name, _default(argument)) for argument in func._schema.arguments)
     return arguments, str(func)
+
+
+def _default(argument: Any) -> Any:
+    """A default as plain data; a dtype's comes as its number in c10's ScalarType."""
+    value = argument.default_value
+    if isinstance(value, int) and "ScalarType" in str(argument.real_type):
+        return _SCALAR_TYPES[value]
+    return plain(value)
+
+
+_SCALAR_TYPES = ("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
+"""The first dtypes of c10/core/ScalarType.h, in their order."""
 
 
 def operator_call(

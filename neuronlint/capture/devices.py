@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -17,3 +20,18 @@ def accept_any_autocast() -> None:
         original(self, device_type, dtype, *args, **kwargs)
 
     torch.amp.autocast_mode.autocast.__init__ = patched
+
+
+@contextmanager
+def not_traced() -> Iterator[None]:
+    """Libraries that skip host reads when they see a fake tensor run as they do on lazy tensors: they read."""
+    module: Any = sys.modules.get("transformers.utils.import_utils")
+    original = getattr(module, "is_fake_tensor", None)
+    if original is None:
+        yield
+        return
+    module.is_fake_tensor = lambda tensor: False
+    try:
+        yield
+    finally:
+        module.is_fake_tensor = original

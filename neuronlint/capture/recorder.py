@@ -55,6 +55,7 @@ class Recorder:
         self._producers: dict[int, int] = {}
         self._writers: dict[int, int] = {}
         self._alive: list[Any] = []
+        self._on_host: set[int] = set()
         self._forward_places: dict[int, tuple[Place, str, str]] = {}
 
     @contextmanager
@@ -79,6 +80,14 @@ class Recorder:
             yield
         finally:
             self.suspended -= 1
+
+    def mark_host(self, tensor: torch.Tensor) -> None:
+        """A tensor that the model makes without naming a device: it stays on the host, wherever the model runs."""
+        self._on_host.add(id(tensor))
+        self._alive.append(tensor)
+
+    def is_host(self, tensors: list[torch.Tensor]) -> bool:
+        return bool(tensors) and all(id(tensor) in self._on_host for tensor in tensors)
 
     def name_origin(self, tensor: torch.Tensor, origin: str) -> None:
         self.origins[id(tensor)] = origin
@@ -149,6 +158,11 @@ class _Dispatch(TorchDispatchMode):
         finally:
             recorder.env.in_kernel -= 1
         operands = _flat_tensors(args) + _flat_tensors(tuple(kwargs.values()))
+        if recorder.is_host(operands):
+            if name == SCALAR_READ:  # a number that never was on the chip
+                return out
+            for tensor in _flat_tensors(out):
+                recorder.mark_host(tensor)
         call = operator_call(func, args, kwargs, out, recorder.origins)
         index = recorder.record(call, operands, out, _written(func, args, kwargs))
         if name == SCALAR_READ:
@@ -209,7 +223,10 @@ class _Functions(TorchFunctionMode):
             return _HOST_ARRAYS[name](self.recorder, args[0])
         if name == "tensor" and func is torch.tensor and not self.recorder.suspended and self.recorder.modules.depth:
             self._constant(args)
-        return func(*args, **kwargs)
+        out = func(*args, **kwargs)
+        if name in _FACTORIES and kwargs.get("device") is None and isinstance(out, torch.Tensor):
+            self.recorder.mark_host(out)
+        return out
 
     def _whole(self, overload: Callable[..., Any], func: Any, args: Any, kwargs: Any) -> Any:
         resolved = overload(args, kwargs)
@@ -223,6 +240,25 @@ class _Functions(TorchFunctionMode):
     def _constant(self, args: Any) -> None:
         if args and not isinstance(args[0], (bool, int, float, torch.Tensor)):
             self.recorder.event("constant", "a tensor is made from Python data", "aten.tensor")
+
+
+_FACTORIES = frozenset(
+    (
+        "tensor",
+        "as_tensor",
+        "from_numpy",
+        "zeros",
+        "ones",
+        "full",
+        "empty",
+        "arange",
+        "linspace",
+        "eye",
+        "rand",
+        "randn",
+    )
+)
+"""Functions that make a tensor on the default device, the host, unless they are told another."""
 
 
 def _recurrent(name: str) -> Callable[[Any, Any], Any]:

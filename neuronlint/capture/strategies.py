@@ -6,6 +6,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -13,6 +14,7 @@ import torch
 from torch.utils._pytree import tree_map_only
 
 from neuronlint.capture.convert import tensor_meta
+from neuronlint.capture.devices import not_traced
 from neuronlint.capture.fake import OnCpu, fake_copy, make_fake
 from neuronlint.capture.inputs import Inputs
 from neuronlint.capture.locations import kind_of, span_of
@@ -103,10 +105,11 @@ def _enter_inputs(recorder: Recorder, model: torch.nn.Module, inputs: Inputs) ->
 
 
 def _run(recorder: Recorder, model: torch.nn.Module, args: Any, kwargs: Any, settings: Settings, graph: OpGraph) -> Any:
+    lazily = not_traced() if settings.frontend == "xla" else nullcontext()
     if settings.mode != "training":
-        with torch.no_grad(), OnCpu(), recorder.recording():
+        with lazily, torch.no_grad(), OnCpu(), recorder.recording():
             return model(*args, **kwargs)
-    with torch.enable_grad(), OnCpu(), recorder.recording():
+    with lazily, torch.enable_grad(), OnCpu(), recorder.recording():
         outputs = model(*args, **kwargs)
         loss = loss_of(outputs)
         if loss is None:

@@ -58,10 +58,12 @@ class Knowledge:
         holding = self.facts.holding(call, stack, around)
         row = self.overlay.find(call, stack)
         decided = None if row is not None else _worst(holding, compilers=False)
+        measured = row or self.table(stack.frontend).find(call, stack)
         if decided is not None:
             verdict = decided.verdict(call)
+            if verdict.placement is Placement.CPU:
+                verdict = replace(verdict, host=_host(call, measured))
         else:
-            measured = row or self.table(stack.frontend).find(call, stack)
             verdict = _measured(measured) if measured else self._unmeasured(call, stack, around)
             if stack.frontend == "native" and row is None:
                 verdict = _outranked(_native(verdict, self._other(call, stack)), holding)
@@ -161,6 +163,14 @@ def _measured(row: OperatorRow) -> Verdict:
 
 
 _RAISING = (Reason.FUNCTIONALIZATION, Reason.RAISES)
+
+
+def _host(call: OperatorCall, measured: OperatorRow | None) -> tuple[str, ...]:
+    """The operators that run on the host for a call: as measured, else the operator itself, as counters name it."""
+    if measured is not None and measured.host:
+        return measured.host
+    namespace, name, overload = (*call.op.split("."), "default")[:3]
+    return (f"{namespace}::{name}" if overload == "default" else f"{namespace}::{name}.{overload}",)
 
 
 def _is(op: str, name: str) -> bool:

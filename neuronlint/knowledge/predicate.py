@@ -46,7 +46,7 @@ def _dims(value: Any) -> tuple[Any, ...]:
     """A scalar or list argument as a tuple, as operators take either."""
     if value is None:
         return ()
-    return value if isinstance(value, tuple) else (value,)
+    return tuple(value) if isinstance(value, (tuple, range)) else (value,)
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -23,7 +23,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map
 
-from neuronlint.call import OperatorCall
+from neuronlint.call import OperatorCall, TensorMeta
 from neuronlint.capture.convert import operator_call
 
 if TYPE_CHECKING:
@@ -72,6 +72,11 @@ class Sample:
     call: OperatorCall
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+
+    @property
+    def has_values(self) -> bool:
+        """Whether it was recorded with its values, and not harvested as metadata."""
+        return not any(isinstance(leaf, TensorMeta) for leaf in tree_leaves((self.args, self.kwargs)))
 
     @staticmethod
     def of(call: OperatorCall, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sample:

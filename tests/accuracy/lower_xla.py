@@ -95,7 +95,8 @@ def to_compare(samples: Sequence[Sample]) -> set[str]:
     """The calls whose values are compared as well: a spread of each overload's, as each costs a compilation."""
     by_op: dict[str, list[str]] = defaultdict(list)
     for sample in samples:
-        if sum(tensor.numel for tensor in sample.call.tensors()) <= MAX_COMPARED:
+        small = sum(tensor.numel for tensor in sample.call.tensors()) <= MAX_COMPARED
+        if small and sample.has_values and sample.call.arguments.get("sorted") is not False:
             by_op[sample.call.op].append(sample.key)
     return {key for keys in by_op.values() for key in spread(keys, COMPARED_PER_OPERATOR)}
 
@@ -157,6 +158,8 @@ def _rows(
     op: str, mode: str, samples: Sequence[Sample], outcomes: dict[str, Outcome], conditions: Sequence[Condition]
 ) -> Iterator[dict[str, Any]]:
     lowered = has_kernel(op)
+    if any("wrong" in outcomes[sample.key] for sample in samples):  # then to lower says little of the values
+        samples = [sample for sample in samples if _settled(outcomes[sample.key])]
     judged = [(sample.call, verdict(outcomes[sample.key], lowered)) for sample in samples]
     measured = [Measured(call, seen) for call, seen in judged if seen is not None]
     if not measured:
@@ -171,6 +174,10 @@ def _rows(
         yield row(op, group)
     if groups[-1].when is not None:
         yield {"op": op, "placement": "unknown", "reason": "unmeasured", "confidence": "low", "samples": 0}
+
+
+def _settled(outcome: Outcome) -> bool:
+    return bool(outcome.keys() & {"compared", "error", "crash"} or outcome.get("host"))
 
 
 def has_kernel(op: str) -> bool:

@@ -20,11 +20,13 @@ import tempfile
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from neuronlint.capture.client import capture_models
 from neuronlint.capture.messages import CaptureRequest
+from neuronlint.graph.opgraph import OpGraph
 from neuronlint.graph.rules import judged
 from neuronlint.knowledge import Knowledge, Placement
 from neuronlint.stack import Stack
@@ -54,7 +56,8 @@ class Score:
         return self.hit / max(1, self.hit + self.missed)
 
     def __str__(self) -> str:
-        return f"{self.models} models, {self.hit} right, {self.false} false, {self.missed} missed: precision {self.precision:.3f}, recall {self.recall:.3f}"
+        counts = f"{self.models} models, {self.hit} right, {self.false} false, {self.missed} missed"
+        return f"{counts}: precision {self.precision:.3f}, recall {self.recall:.3f}"
 
 
 def models(words: list[str]) -> Iterator[str]:
@@ -96,13 +99,20 @@ def truth(reference: str, mode: str, *, as_neuron: bool = True) -> dict[str, Any
     return result
 
 
+@cache
+def graph_of(reference: str) -> OpGraph | None:
+    """The captured model, None where it is not captured whole."""
+    result = capture_models(CaptureRequest(model=reference, frontend="xla"), timeout=SECONDS)
+    return result.graphs[0] if result.graphs and result.graphs[0].status == "captured" else None
+
+
 def predicted(reference: str, mode: str, knowledge: Knowledge) -> tuple[set[str], bool] | None:
     """Host operators predicted, and whether a failure is; None where the model is not captured whole."""
-    result = capture_models(CaptureRequest(model=reference, frontend="xla"), timeout=SECONDS)
-    if not result.graphs or result.graphs[0].status != "captured":
+    graph = graph_of(reference)
+    if graph is None:
         return None
     stack = Stack("inf2", "xla", "2.31", "inference", "lazy", functionalization=mode == "on")
-    verdicts = judged(result.graphs[0], stack, knowledge)
+    verdicts = judged(graph, stack, knowledge)
     host = {name for verdict in verdicts if verdict.placement is Placement.CPU for name in verdict.host}
     return host, any(verdict.placement is Placement.FAILS for verdict in verdicts)
 
