@@ -61,6 +61,20 @@ def import_file(path: str) -> ModuleType:
     return module
 
 
+GIVING = ("neuronlint_models", "build", "get_model")
+"""Functions by which a file gives its models."""
+
+
+def is_for_models(path: str) -> bool:
+    """Whether a file is written to give models: by a function for it, or as a module of classes that is no script."""
+    body = ast.parse(Path(path).read_bytes()).body
+    if any(isinstance(node, ast.FunctionDef) and node.name in GIVING for node in body):
+        return True
+    is_script = any(isinstance(node, ast.If) and "__name__" in ast.unparse(node.test) for node in body)
+    bases = [ast.unparse(base) for node in body if isinstance(node, ast.ClassDef) for base in node.bases]
+    return not is_script and any(base.endswith("Module") for base in bases)
+
+
 def from_reference(reference: str, inputs: tuple[str, ...]) -> Candidate:
     """The model named by `MODULE:ATTR`, where ATTR is a name or an expression over the module's names.
 
@@ -134,7 +148,7 @@ def _from_settings(settings: tuple[Mapping[str, Any], ...]) -> Callable[[ModuleT
 
 
 def _from_functions(module: ModuleType, path: str) -> Iterator[Candidate]:
-    if callable(listing := getattr(module, "neuronlint_models", None)):
+    if callable(listing := getattr(module, GIVING[0], None)):
         for name, model, args, kwargs in listing():
             where = definition_of(type(model)) if isinstance(model, torch.nn.Module) else definition_of(listing)
             yield Candidate(
@@ -145,7 +159,7 @@ def _from_functions(module: ModuleType, path: str) -> Iterator[Candidate]:
                 dict(kwargs),
             )
         return
-    for name in ("build", "get_model"):
+    for name in GIVING[1:]:
         factory = getattr(module, name, None)
         if (
             callable(factory)

@@ -83,11 +83,15 @@ class Worker:
         return []
 
     def _import_failed(self, error: BaseException) -> None:
+        from neuronlint.capture.discover import is_for_models
         from neuronlint.capture.strategies import first_line, user_span
 
         if isinstance(error, ModuleNotFoundError) and error.name:
             why = f"cannot import `{error.name}` here; install it to check the models of this file"
-            self.send({"missing": error.name, "why": why, "span": _span(user_span(error))})
+            if self.request["path"] and is_for_models(self.request["path"]):
+                self.send({"fail": None, "message": why, "help": "", "span": _span(user_span(error))})
+            else:
+                self.send({"missing": error.name, "why": why})
             return
         said = (
             "the file called exit() when imported"

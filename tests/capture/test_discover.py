@@ -156,10 +156,25 @@ def test_settings_name_a_factory_and_its_inputs(capture_file: Capture) -> None:
     assert result.graphs[0].inputs[0].text == "float32[2,3]"
 
 
-@pytest.mark.parametrize(
-    "statement", ["import a_package_that_is_not_there", "from a_package_that_is_not_there import x"]
-)
-def test_a_missing_import_is_named(capture_file: Capture, statement: str) -> None:
+@pytest.mark.parametrize("statement", ["import not_installed_here", "from not_installed_here import x"])
+def test_a_missing_import_of_a_file_for_models_is_a_failure(capture_file: Capture, statement: str) -> None:
     result = capture_file(f"{statement}\nclass Net(nn.Module):\n    pass\n")
+    assert [(f.code, f.span.line if f.span else None) for f in result.failures] == [("NRN902", 3)]
+    assert result.failures[0].message.startswith("cannot import `not_installed_here` here; install it")
+
+
+def test_a_script_with_a_missing_import_is_skipped(capture_file: Capture) -> None:
+    result = capture_file(
+        """
+        import not_installed_here
+
+        class Net(nn.Module):
+            pass
+
+        if __name__ == "__main__":
+            Net()
+        """
+    )
+    assert result.failures == ()
     assert result.skipped is not None
-    assert "`a_package_that_is_not_there`" in result.skipped
+    assert "`not_installed_here`" in result.skipped
