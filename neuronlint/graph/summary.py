@@ -22,7 +22,7 @@ def model_report(graph: OpGraph, verdicts: Sequence[Verdict], stack: Stack) -> M
     return ModelReport(
         name=graph.name,
         path=graph.path,
-        line=graph.definition.line if graph.definition else None,
+        line=_line(graph),
         status=graph.status,
         strategy=graph.strategy,
         seconds=graph.seconds,
@@ -36,6 +36,12 @@ def model_report(graph: OpGraph, verdicts: Sequence[Verdict], stack: Stack) -> M
         flops_on_chip=flops_on_chip(graph, verdicts),
         not_checked=not_checked(graph, verdicts, stack),
     )
+
+
+def _line(graph: OpGraph) -> int | None:
+    """The line of the model's definition, where it stands in the file that the report names for it."""
+    where = graph.definition
+    return where.line if where and graph.path in (None, where.path) else None
 
 
 def operators(graph: OpGraph, verdicts: Sequence[Verdict]) -> tuple[OperatorSummary, ...]:
@@ -73,4 +79,7 @@ def not_checked(graph: OpGraph, verdicts: Sequence[Verdict], stack: Stack) -> tu
     unmeasured = sum(verdict.reason == "registered" for verdict in verdicts)
     if unmeasured:
         notes.append(f"{unmeasured} calls have a registered kernel and no measured sample")
+    inheriting = sum(any(not meta.is_static for meta in node.call.tensors()) for node in graph.nodes)
+    if inheriting:
+        notes.append(f"{inheriting} calls on sizes that depend on data, judged as if the size were fixed")
     return (*notes, *graph.notes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +21,30 @@ RULE_URL = "https://neuronlint.dev/rules/{code}"
 
 
 @dataclass(frozen=True, slots=True)
+class Snippet:
+    """A piece of a user's code that a rule reports, or passes over.
+
+    `inputs` are the specs to capture a model with, `stack` the words of the stack it speaks of (target, frontend,
+    sdk, mode, execution), `imports` the lines that it needs beside those of torch, nn and functional.
+    """
+
+    code: str
+    inputs: tuple[str, ...] = ()
+    stack: Mapping[str, str] = field(default_factory=dict)
+    imports: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The code as it is shown, after the imports of its own."""
+        return "\n".join([*self.imports, "", "", self.code]) if self.imports else self.code
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     """A rule's facts and texts.
 
     `severity_on` holds tables whose keys other than `severity` name parts of a stack; the first that fits it
-    decides. `then` is keyed by stack, see `then_for`.
+    decides. `then` is keyed by stack, see `then_for`. `reported` and `passed` are snippets that it reports and not.
     """
 
     code: str
@@ -36,10 +55,20 @@ class Check:
     headline: str
     then: Mapping[str, str]
     help: tuple[str, ...]
-    bad: tuple[str, ...]
-    good: tuple[str, ...]
+    reported: tuple[Snippet, ...]
+    passed: tuple[Snippet, ...]
     evidence: tuple[Evidence, ...]
     compiler_code: str | None = None
+
+    @property
+    def bad(self) -> tuple[str, ...]:
+        """The snippets that the rule reports, to show."""
+        return tuple(snippet.text for snippet in self.reported)
+
+    @property
+    def good(self) -> tuple[str, ...]:
+        """The snippets that the rule passes over, to show."""
+        return tuple(snippet.text for snippet in self.passed)
 
     @property
     def url(self) -> str:
@@ -129,8 +158,8 @@ def _check(row: Mapping[str, Any]) -> Check:
         headline=text["headline"],
         then=_then(text.get("then", {})),
         help=_texts(text.get("help", ())),
-        bad=tuple(item["code"] for item in row.get("bad", ())),
-        good=tuple(item["code"] for item in row.get("good", ())),
+        reported=tuple(_snippet(item) for item in row.get("bad", ())),
+        passed=tuple(_snippet(item) for item in row.get("good", ())),
         evidence=tuple(_evidence(item) for item in row.get("evidence", ())),
         compiler_code=next((e["compiler_code"] for e in row.get("evidence", ()) if "compiler_code" in e), None),
     )
@@ -142,6 +171,10 @@ def _then(value: Any) -> Mapping[str, str]:
 
 def _texts(value: Any) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _snippet(row: Mapping[str, Any]) -> Snippet:
+    return Snippet(row["code"], tuple(row.get("inputs", ())), dict(row.get("stack", {})), tuple(row.get("imports", ())))
 
 
 def _evidence(row: Mapping[str, Any]) -> Evidence:

@@ -18,6 +18,7 @@ from neuronlint.knowledge.facts import NOWHERE, Around, FactRow, Facts, shipped_
 from neuronlint.knowledge.hlo import HloTable, shipped_hlo
 from neuronlint.knowledge.operators import OperatorRow, OperatorTable, lowering_table, registry, registry_source
 from neuronlint.knowledge.overlay import read_overlay
+from neuronlint.knowledge.predicate import matches
 from neuronlint.knowledge.verdict import UNKNOWN, Consequence, Placement, Reason, Verdict
 from neuronlint.stack import Stack
 
@@ -55,7 +56,7 @@ class Knowledge:
 
         `around` says what the call's graph adds; a call by itself meets no fact that needs it.
         """
-        holding = self.facts.holding(call, stack, around)
+        holding = [row for row in self.facts.holding(call, stack, around) if not _inherited(row, call)]
         row = self.overlay.find(call, stack)
         decided = None if row is not None else _worst(holding, compilers=False)
         measured = row or self.table(stack.frontend).find(call, stack)
@@ -71,7 +72,8 @@ class Knowledge:
                 decided = _worst(holding, compilers=True)
                 verdict = self._compiled(verdict, measured, decided, call, stack)
         advice = [fact.advice(call) for fact in holding if not fact.decides]
-        return replace(_finished(verdict, stack), advice=tuple(advice))
+        verdict = _explained(_finished(verdict, stack), _worst(holding, compilers=True), call)
+        return replace(verdict, advice=tuple(advice))
 
     def rows_for(self, name: str) -> dict[str, list[Any]]:
         """All that is known of an operator, by table, for `neuronlint ops`. An overload may be left out."""
@@ -165,6 +167,11 @@ def _measured(row: OperatorRow) -> Verdict:
 _RAISING = (Reason.FUNCTIONALIZATION, Reason.RAISES)
 
 
+def _inherited(row: FactRow, call: OperatorCall) -> bool:
+    """Whether a size that depends on data came with the operands: the call that made it answers for it."""
+    return row.reason is Reason.DATA_DEPENDENT and not matches(row.report_when, call)
+
+
 def _host(call: OperatorCall, measured: OperatorRow | None) -> tuple[str, ...]:
     """The operators that run on the host for a call: as measured, else the operator itself, as counters name it."""
     if measured is not None and measured.host:
@@ -225,6 +232,21 @@ def _finished(verdict: Verdict, stack: Stack) -> Verdict:
     if verdict.consequence is Consequence.NONE:
         verdict = replace(verdict, consequence=_consequence(verdict, stack))
     return verdict if verdict.family else replace(verdict, family=_family(verdict))
+
+
+def _explained(verdict: Verdict, fact: FactRow | None, call: OperatorCall) -> Verdict:
+    """Adds what the compiler would say of a call that the frontend does not let through to it.
+
+    A call that raises there and that the compiler refuses too is told in the words of the compiler's fact, which
+    names the cause: a complex type, not a missing kernel. Where both are of one family, the fact lends its code.
+    """
+    if fact is None or verdict.compiler_code or verdict.placement not in (Placement.CPU, Placement.FAILS):
+        return verdict
+    if verdict.reason in _RAISING and fact.placement is Placement.FAILS and fact.confidence is not Confidence.LOW:
+        told = replace(fact.verdict(call, verdict.evidence), placement=verdict.placement, reason=verdict.reason)
+        severity = verdict.severity or Severity.ERROR
+        return replace(told, consequence=verdict.consequence, confidence=verdict.confidence, severity=severity)
+    return replace(verdict, compiler_code=fact.code) if fact.family == verdict.family else verdict
 
 
 def _falls_back(verdict: Verdict, stack: Stack) -> bool:

@@ -35,6 +35,15 @@ def excerpt(span: Span, lines: Sequence[str], marks: Sequence[str], style: str) 
     return [*rows, *_context(lines, last + 1, gutter), _bar(gutter)]
 
 
+def quoted(span: Span, text: str, marks: Sequence[str], style: str) -> list[Line]:
+    """A library's line, whose file is not at hand, with the marks below it. Empty where the line is not known."""
+    if not text:
+        return []
+    gutter = len(str(span.line))
+    rows = [_bar(gutter), _numbered(span.line, gutter, (" " + _cut(_clean(text)), ""))]
+    return [*rows, *(_bar(gutter, (f" {mark}", style)) for mark in marks), _bar(gutter)]
+
+
 def _bar(gutter: int, *pieces: tuple[str, str]) -> Line:
     return [(f"{'':{gutter}} |", "blue"), *pieces]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from neuronlint.finding import Evidence, Finding, Severity
-from neuronlint.render.excerpt import excerpt
+from neuronlint.render.excerpt import excerpt, quoted
 from neuronlint.render.styled import Line, coloured, line, plain, wrapped
 from neuronlint.render.summary import model_block, skipped_lines
 from neuronlint.render.words import closing, count, place, shown
@@ -46,18 +46,24 @@ def _finding(finding: Finding, report: Report, view: View) -> Iterator[Line]:
     head = f"{finding.severity}[{finding.code}]"
     yield line((place(finding), "bold"), ": ", (head, style), " ", (shown(finding.message), "bold"))
     marks = _marks(finding)
-    source = report.sources.get(finding.span.path, ()) if finding.span else ()
-    rows = excerpt(finding.span, source, marks, style) if finding.span else []
+    rows = _source_lines(finding, report, marks, style)
     yield from rows
     gutter = " " * (_gutter(rows) + 1)
     for label, text in _facts(finding, () if rows else marks, view):
         yield from wrapped((f"{gutter}= {label:<6} ", "blue"), shown(text), view.width)
 
 
+def _source_lines(finding: Finding, report: Report, marks: Sequence[str], style: str) -> list[Line]:
+    """The user's lines around the finding; where there are none, the library's line that the capture saw."""
+    if finding.span is not None:
+        return excerpt(finding.span, report.sources.get(finding.span.path, ()), marks, style)
+    return quoted(finding.through, finding.through_text, marks, style) if finding.through is not None else []
+
+
 def _marks(finding: Finding) -> list[str]:
-    """What stands beside the carets: the library's line behind the call, the operator's types and shapes."""
+    """What stands beside the carets: the library's line behind the user's, the operator's types and shapes."""
     marks = []
-    if finding.through is not None:
+    if finding.span is not None and finding.through is not None:
         line_there = f", {finding.through_text}" if finding.through_text else ""
         marks.append(f"through {finding.through.path}:{finding.through.line}{line_there}")
     if finding.details:

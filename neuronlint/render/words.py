@@ -17,9 +17,10 @@ def count(number: int, word: str) -> str:
 
 
 def place(finding: Finding) -> str:
-    """`path:line:column`, or the model's name for a finding without a line."""
-    if finding.span is not None:
-        return f"{finding.span.path}:{finding.span.line}:{finding.span.column}"
+    """`path:line:column`: the user's, else the library's; or the model's name for a finding without a line."""
+    span = finding.span or finding.through
+    if span is not None:
+        return f"{span.path}:{span.line}:{span.column}"
     return finding.model or "neuronlint"
 
 

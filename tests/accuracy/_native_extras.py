@@ -312,7 +312,10 @@ def composites() -> list[tuple[Any, tuple[Any, ...]]]:
         (aten.pad.default, (image, [1, 1, 1, 1], "reflect")),
         (aten.lift_fresh_copy.default, (x,)),
         (aten.embedding_bag.default, (_x(10, 8), torch.tensor([1, 2]), torch.tensor([0]))),
-        *((aten._embedding_bag.default, (_x(10, 8), torch.arange(6), torch.tensor([0, 3]), False, m)) for m in range(3)),
+        *(
+            (aten._embedding_bag.default, (_x(10, 8), torch.arange(6), torch.tensor([0, 3]), False, m))
+            for m in range(3)
+        ),
         (aten.outer.default, (norm, norm)),
         (aten.cosine_similarity.default, (x, x)),
         (aten._fused_rms_norm.default, (x, [8], norm, 1e-6)),

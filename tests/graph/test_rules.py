@@ -269,6 +269,14 @@ def test_weights_larger_than_a_core() -> None:
     assert found.help == "shard with tensor parallelism over at least 6 cores (2 chips)"
 
 
+def test_one_chip_and_one_model_are_singular() -> None:
+    """Activations decide here: two cores are enough, and trn1 has two a chip."""
+    big = tensor(5, 2**30)
+    (found,) = (f for f in run(graph(call("aten.relu.default", big, self=tensor(4))), XLA_LAZY) if f.code == "NRN601")
+    assert found.message.startswith("the model with its weights and activations needs 20.0 GiB")
+    assert found.help == "shard with tensor parallelism over at least 2 cores (1 chip)"
+
+
 def test_training_keeps_gradients_and_moments() -> None:
     six = graph(RELU, parameter_bytes=6 * 2**30, mode="training")
     assert codes(six, XLA_LAZY) == [("NRN601", "warning")]
@@ -348,6 +356,26 @@ def test_the_report_of_a_model() -> None:
 def test_low_confidence_never_makes_an_error() -> None:
     assert limited(Severity.ERROR, Confidence.LOW) is Severity.WARNING
     assert limited(Severity.ERROR, Confidence.MEDIUM) is Severity.ERROR
+
+
+def test_one_report_does_not_say_what_happens() -> None:
+    """Advice of low confidence names its source; the rule's consequence is for what is known better."""
+    gelu = graph(call("aten.gelu.default", tensor(4), self=tensor(4), approximate="none"))
+    (found,) = (finding for finding in run(gelu, EAGER) if finding.code == "NRN501")
+    assert (found.severity, found.confidence, found.then) == (Severity.INFO, Confidence.LOW, "")
+    assert found.evidence
+    fallback = graph(call("aten.im2col.default", tensor(4), self=tensor(4)))
+    assert run(fallback, XLA_LAZY)[0].then
+
+
+@pytest.mark.parametrize(
+    ("path", "line"), [("model.py", 7), ("script.py", None), (None, 7)], ids=["own file", "another file", "library"]
+)
+def test_a_line_belongs_to_the_path_beside_it(path: str | None, line: int | None) -> None:
+    made = graph(RELU, path=path, definition=Span("model.py", 7))
+    stack = Stack(**XLA_LAZY)  # type: ignore[arg-type]
+    report = model_report(made, findings(made, stack, KNOWLEDGE)[1], stack)
+    assert (report.path, report.line) == (path, line)
 
 
 def test_texts_of_a_call() -> None:

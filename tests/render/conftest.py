@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -80,6 +81,13 @@ THROUGH_LIBRARY = Finding(
     through_text="F.unfold",
     compiler_code="NCC_EVRF001",
 )
+ONLY_LIBRARY = replace(
+    THROUGH_LIBRARY,
+    span=None,
+    through=Span("timm/models/volo.py", 87, 17, 87, 36),
+    through_text="attn = self.unfold(x)\t# every window",
+)
+NOT_EVEN_ITS_TEXT = replace(ONLY_LIBRARY, through=Span("timm/models/volo.py", 91), through_text="", count=1)
 WIDE = Finding(
     code="NRN102",
     name="unsupported-operator",
@@ -181,7 +189,9 @@ FULL = Report(
     sources={"detector.py": DETECTOR},
 )
 
-REPORTS = {"empty": EMPTY, "clean": CLEAN, "full": FULL}
+LIBRARY = replace(CLEAN, findings=(ONLY_LIBRARY, NOT_EVEN_ITS_TEXT), files=0)
+
+REPORTS = {"empty": EMPTY, "clean": CLEAN, "full": FULL, "library": LIBRARY}
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ def compare(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("name", ["empty", "clean", "full"])
+@pytest.mark.parametrize("name", ["empty", "clean", "full", "library"])
 def test_snapshot(name: str, form: str, reports: Mapping[str, Report]) -> None:
     """Each report reads as the committed file, byte for byte."""
     compare(f"{name}.{SUFFIX[form]}", render(reports[name], form))
@@ -92,6 +92,16 @@ def test_json_has_every_key_with_null_where_there_is_nothing(reports: Mapping[st
     assert data["findings"][-1]["path"] is None
     assert [model["status"] for model in data["models"]] == ["captured", "failed"]
     assert data["models"][1]["placement"] == {"neuron": 0, "cpu": 0, "fails": 0, "unknown": 0}
+
+
+def test_a_finding_in_library_code_alone_is_headed_by_the_librarys_line(reports: Mapping[str, Report]) -> None:
+    """People and editors go there; JSON has a path for the user's own files only."""
+    text = render(reports["library"], "text")
+    assert "timm/models/volo.py:87:17: error[NRN101]" in text
+    assert "87 | attn = self.unfold(x)" in text
+    assert "through timm" not in text
+    assert render(reports["library"], "concise").startswith("timm/models/volo.py:87:17: error[NRN101]")
+    assert [f["path"] for f in json.loads(render(reports["library"], "json"))["findings"]] == [None, None]
 
 
 def test_quiet_json_leaves_seconds_out(reports: Mapping[str, Report]) -> None:

@@ -51,12 +51,12 @@ class GraphRule:
             **words,
         }
         severity = limited(verdict.severity or self.texts.severity_for(context.stack), verdict.confidence)
-        finding = self.draft(context, verdict.message or self.texts.headline, severity, told)
+        template = verdict.message or self.texts.headline
+        finding = self.draft(context, template, severity, told, verdict.confidence)
         return replace(
             _placed(finding, node),
             op=node.call.op,
             details=describe(node.call),
-            confidence=verdict.confidence,
             help=verdict.help or finding.help,
             evidence=verdict.evidence or finding.evidence,
             compiler_code=verdict.compiler_code,
@@ -65,14 +65,12 @@ class GraphRule:
     def at_advice(self, context: Context, node: CallNode, advice: Advice) -> Finding:
         """A finding at a call that a fact speaks of without changing its placement."""
         told = {"op": node.call.name, "attributes": named_arguments(advice.when, node.call) or "these arguments"}
-        finding = self.draft(
-            context, advice.message or self.texts.headline, limited(advice.severity, advice.confidence), told
-        )
+        severity = limited(advice.severity, advice.confidence)
+        finding = self.draft(context, advice.message or self.texts.headline, severity, told, advice.confidence)
         return replace(
             _placed(finding, node),
             op=node.call.op,
             details=describe(node.call),
-            confidence=advice.confidence,
             help=advice.help or finding.help,
             evidence=advice.evidence or finding.evidence,
             compiler_code=advice.compiler_code,
@@ -90,16 +88,27 @@ class GraphRule:
         """A finding on the model as a whole, which has no line of its own."""
         return self.draft(context, self.texts.headline, severity or self.texts.severity_for(context.stack), words)
 
-    def draft(self, context: Context, template: str, severity: Severity, words: Mapping[str, str]) -> Finding:
-        """A finding with the rule's texts, not yet placed."""
+    def draft(
+        self,
+        context: Context,
+        template: str,
+        severity: Severity,
+        words: Mapping[str, str],
+        confidence: Confidence = Confidence.HIGH,
+    ) -> Finding:
+        """A finding with the rule's texts, not yet placed.
+
+        Advice of low confidence rests on one report: it does not say that anything will happen.
+        """
+        doubtful = severity is Severity.INFO and confidence is Confidence.LOW
         return Finding(
             code=self.code,
             name=self.texts.name,
             severity=severity,
-            confidence=Confidence.HIGH,
+            confidence=confidence,
             message=filled(template, words),
             model=context.graph.name or None,
-            then=_then(self.texts, context.stack),
+            then="" if doubtful else _then(self.texts, context.stack),
             help="; ".join(self.texts.help) or None,
             evidence=self.texts.evidence,
             compiler_code=self.texts.compiler_code,
@@ -137,6 +146,11 @@ class VerdictRule(GraphRule):
 def filled(template: str, words: Mapping[str, str]) -> str:
     """A template with its `{words}` replaced; a word that is not given stands as it is."""
     return re.sub(r"\{(\w+)\}", lambda match: words.get(match[1], match[0]), template)
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 chip`, `2 chips`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def limited(severity: Severity, confidence: Confidence) -> Severity:

@@ -8,7 +8,7 @@ from math import ceil
 
 from neuronlint.finding import Confidence, Finding, Severity
 from neuronlint.graph.memory import memory
-from neuronlint.graph.rules.base import Context, GraphRule
+from neuronlint.graph.rules.base import Context, GraphRule, counted
 from neuronlint.knowledge.limits import GIB, core_memory
 
 
@@ -21,7 +21,7 @@ class MemoryMisfit(GraphRule):
         if need.weights > core.usable:
             yield self._misfit(context, "the model with its weights", need.weights, Confidence.HIGH)
         elif need.total > core.usable:
-            yield self._misfit(context, "weights and activations", need.total, Confidence.LOW)
+            yield self._misfit(context, "the model with its weights and activations", need.total, Confidence.LOW)
 
     def _misfit(self, context: Context, what: str, size: int, confidence: Confidence) -> Finding:
         core = core_memory(context.stack.target)
@@ -31,7 +31,8 @@ class MemoryMisfit(GraphRule):
         }  # fmt: skip
         finding = self.on_model(context, Severity.WARNING, **words)
         cores = ceil(size / core.usable)
-        advice = f"shard with tensor parallelism over at least {cores} cores ({ceil(cores / core.cores)} chips)"
+        chips = counted(ceil(cores / core.cores), "chip")
+        advice = f"shard with tensor parallelism over at least {counted(cores, 'core')} ({chips})"
         return replace(
             finding, confidence=confidence, help=advice, evidence=core.evidence, span=context.graph.definition
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from neuronlint.finding import Confidence, Finding
-from neuronlint.graph.rules.base import Context, GraphRule
+from neuronlint.graph.rules.base import Context, GraphRule, counted
 from neuronlint.knowledge import Placement
 
 SHOWN = 6
@@ -23,12 +23,8 @@ class UnverifiedOperator(GraphRule):
         if not unknown:
             return
         finding = self.on_model(
-            context, kinds=_counted(len(unknown), "operator"), calls=_counted(unknown.total(), "call")
+            context, kinds=counted(len(unknown), "operator"), calls=counted(unknown.total(), "call")
         )
         names = sorted(unknown)
         listed = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
         yield replace(finding, count=unknown.total(), details=listed, confidence=Confidence.LOW)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
