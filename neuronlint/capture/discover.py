@@ -12,6 +12,7 @@ import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -149,15 +150,9 @@ def _from_settings(settings: tuple[Mapping[str, Any], ...]) -> Callable[[ModuleT
 
 def _from_functions(module: ModuleType, path: str) -> Iterator[Candidate]:
     if callable(listing := getattr(module, GIVING[0], None)):
-        for name, model, args, kwargs in listing():
+        for index, (name, model, args, kwargs) in enumerate(listing()):
             where = definition_of(type(model)) if isinstance(model, torch.nn.Module) else definition_of(listing)
-            yield Candidate(
-                str(name),
-                partial(_made, model),
-                where,
-                tuple(args),
-                dict(kwargs),
-            )
+            yield Candidate(str(name), partial(_listed, listing, index), where, tuple(args), dict(kwargs))
         return
     for name in GIVING[1:]:
         factory = getattr(module, name, None)
@@ -172,8 +167,9 @@ def _from_functions(module: ModuleType, path: str) -> Iterator[Candidate]:
             return
 
 
-def _made(model: Any) -> Any:
-    """A model, or what a factory of one makes."""
+def _listed(listing: Callable[[], Any], index: int) -> Any:
+    """The model at a place of the listing, made anew, or what a factory there makes."""
+    model = next(islice(listing(), index, None))[1]
     return model if isinstance(model, torch.nn.Module) or not callable(model) else model()
 
 

@@ -120,13 +120,22 @@ def fake_copy(fake: FakeTensorMode, tensor: torch.Tensor) -> torch.Tensor:
     return copy.requires_grad_(tensor.requires_grad) if tensor.requires_grad else copy
 
 
-def make_fake(model: torch.nn.Module, fake: FakeTensorMode) -> None:
-    """Replaces every parameter and buffer by a fake one, tied ones by the same."""
+@contextmanager
+def faked(model: torch.nn.Module, fake: FakeTensorMode) -> Iterator[None]:
+    """Inside, every parameter and buffer is a fake one, tied ones the same; afterwards they are what they were."""
     copies: dict[int, torch.Tensor] = {}
+    before: list[tuple[dict[str, Any], dict[str, Any]]] = []
     for module in model.modules():
         if isinstance(module, torch.jit.ScriptModule):
             continue
         for table in (module._parameters, module._buffers):
+            before.append((table, dict(table)))
             for name, tensor in table.items():
                 if tensor is not None:
                     table[name] = copies.setdefault(id(tensor), fake_copy(fake, tensor))
+    try:
+        yield
+    finally:
+        for table, values in before:
+            table.clear()
+            table.update(values)

@@ -15,13 +15,14 @@ from torch.utils._pytree import tree_map_only
 
 from neuronlint.capture.convert import tensor_meta
 from neuronlint.capture.devices import not_traced
-from neuronlint.capture.fake import OnCpu, fake_copy, make_fake
+from neuronlint.capture.fake import OnCpu, fake_copy, faked
 from neuronlint.capture.inputs import Inputs
 from neuronlint.capture.locations import kind_of, span_of
 from neuronlint.capture.modules import ModuleStack
 from neuronlint.capture.prepare import describe
 from neuronlint.capture.recorder import ATTENTION, RECURRENT, Recorder
 from neuronlint.capture.training import NO_TRAINABLE_PATH, loss_of, optimizer_for
+from neuronlint.errors import NeuronlintError
 from neuronlint.finding import Span
 from neuronlint.graph.opgraph import BACKWARD, OPTIMIZER, CaptureEvent, GraphInput, OpGraph
 
@@ -74,13 +75,14 @@ class Record:
             return Attempt(None, error, user_span(error))
         recorder = Recorder(ModuleStack(model), whole_functions(settings.frontend), on_fake=self.on_fake)
         graph = _describe_model(model, inputs, settings, self.name)
-        args, kwargs = _enter_inputs(recorder, model, inputs)
         stopped: Exception | None = None
-        try:
-            outputs = _run(recorder, model, args, kwargs, settings, graph)
-            graph.outputs = [tensor_meta(t) for t in _tensors(outputs)]
-        except Exception as error:
-            stopped = error
+        with faked(model, recorder.fake) if self.on_fake else nullcontext():
+            args, kwargs = _enter_inputs(recorder, model, inputs)
+            try:
+                outputs = _run(recorder, model, args, kwargs, settings, graph)
+                graph.outputs = [tensor_meta(t) for t in _tensors(outputs)]
+            except Exception as error:
+                stopped = error
         graph.nodes, graph.events = recorder.nodes, _non_tensor_events(inputs, model) + recorder.events
         graph.seconds = time.perf_counter() - started
         if stopped is None:
@@ -93,7 +95,6 @@ def _enter_inputs(recorder: Recorder, model: torch.nn.Module, inputs: Inputs) ->
     """Inputs and weights as the recorder wants them, each with its origin."""
     args, kwargs = inputs.args, inputs.kwargs
     if recorder.on_fake:
-        make_fake(model, recorder.fake)
         args, kwargs = tree_map_only(torch.Tensor, lambda t: fake_copy(recorder.fake, t), (args, kwargs))
     for parameter in model.parameters():
         recorder.name_origin(parameter, "parameter")
@@ -188,8 +189,8 @@ def capture(build: Build, settings: Settings) -> Attempt:
         if first is not None and first.graph is not None and first.graph.parameter_bytes > MAX_REAL_BYTES:
             break  # every other rung runs with real weights
         attempt = strategy.capture(build, settings)
-        if attempt.graph is not None and attempt.error is None:
-            return attempt
+        if (attempt.graph is not None and attempt.error is None) or isinstance(attempt.error, NeuronlintError):
+            return attempt  # done, or the request itself cannot be met, by any rung
         first = first or attempt
         if attempt.graph is not None and (best is None or len(attempt.graph.nodes) > len(_nodes(best))):
             best = attempt

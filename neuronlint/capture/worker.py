@@ -11,7 +11,6 @@ import traceback
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import IO, Any
 
 from neuronlint.errors import ConfigurationError, InputSpecError
@@ -27,6 +26,7 @@ class Worker:
         self.request = request
         self.results = results
         self.inputs: tuple[str, ...] = tuple(request["inputs"])
+        self.module: Any = None
 
     def send(self, line: Line) -> None:
         self.results.write(json.dumps(line) + "\n")
@@ -63,7 +63,7 @@ class Worker:
 
     def _candidates(self) -> list[Any]:
         from neuronlint.capture.discover import candidates, from_reference, import_file
-        from neuronlint.capture.fake import OnCpu
+        from neuronlint.capture.fake import OnCpu, fake_weights
 
         try:
             if self.request["model"]:
@@ -74,8 +74,9 @@ class Worker:
 
                 return list(observe(path))
             with OnCpu():
-                module = import_file(path)
-                return candidates(module, path, tuple(self.request["settings_models"]))
+                self.module = import_file(path)
+            with fake_weights():
+                return candidates(self.module, path, tuple(self.request["settings_models"]))
         except ConfigurationError as error:
             self.send({"fatal": str(error)})
         except BaseException as error:
@@ -120,10 +121,7 @@ class Worker:
             )
 
     def _capture_one(self, candidate: Any) -> None:
-        from contextlib import nullcontext
-
         from neuronlint.capture.fake import OnCpu, fake_weights
-        from neuronlint.capture.locations import definition_of
         from neuronlint.capture.prepare import complete, model_and_inputs, settle
         from neuronlint.capture.strategies import Settings, capture, first_line
 
@@ -131,8 +129,7 @@ class Worker:
             with fake_weights() if fake else OnCpu():
                 model, inputs = model_and_inputs(candidate, self.inputs)
             settle(model, self.request["mode"])
-            with nullcontext():
-                return model, complete(model, inputs)
+            return model, complete(model, inputs)
 
         settings = Settings(self.request["mode"], self.request["frontend"], self.request["optimizer"])
         attempt = capture(build, settings)
@@ -154,7 +151,7 @@ class Worker:
             graph,
             name=candidate.name or graph.name,
             path=self._shown_path(),
-            definition=self._definition(candidate, graph.name, definition_of),
+            definition=self._definition(candidate, graph.name),
         )
         self.send({"graph": graph.to_json()})
 
@@ -163,18 +160,13 @@ class Worker:
 
         return shown_path(self.request["path"]) if self.request["path"] else None
 
-    def _definition(self, candidate: Any, class_name: str, definition_of: Any) -> Any:
+    def _definition(self, candidate: Any, class_name: str) -> Any:
         """The class statement of the model where it stands in the file checked, else the factory."""
-        for module in list(sys.modules.values()):
-            if (
-                getattr(module, "__file__", None)
-                and self.request["path"]
-                and Path(str(module.__file__)).resolve() == Path(self.request["path"]).resolve()
-            ):
-                cls = getattr(module, class_name, None)
-                if isinstance(cls, type) and (span := definition_of(cls)) is not None:
-                    return span
-        return candidate.definition
+        from neuronlint.capture.locations import definition_of
+
+        cls = getattr(self.module, class_name, None)
+        found = definition_of(cls) if isinstance(cls, type) else None
+        return found or candidate.definition
 
 
 def _span(span: Any) -> list[Any] | None:

@@ -178,3 +178,16 @@ def test_a_script_with_a_missing_import_is_skipped(capture_file: Capture) -> Non
     assert result.failures == ()
     assert result.skipped is not None
     assert "`not_installed_here`" in result.skipped
+
+
+def test_a_listing_of_large_models_is_built_on_fake_weights(capture_file: Capture) -> None:
+    result = capture_file(
+        """
+        def neuronlint_models():
+            yield "small", nn.Linear(2, 2), (torch.zeros(1, 2),), {}
+            yield "large", nn.Linear(262144, 262144, bias=False), (torch.zeros(1, 262144),), {}
+        """,
+        memory_gib=4,
+    )
+    assert names(result) == ["small", "large"]
+    assert result.graphs[1].parameters == 262144**2
