@@ -19,13 +19,20 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 from torch.utils._pytree import tree_map_only
 
 from neuronlint.call import OperatorCall
+from neuronlint.capture.branches import branch_wanted
 from neuronlint.capture.convert import operator_call
 from neuronlint.capture.locations import Place, place
 from neuronlint.capture.modules import ModuleStack
-from neuronlint.capture.symbolic import ASSUMED_SIZE, AssumingShapeEnv
+from neuronlint.capture.symbolic import ASSUMED_FLOAT, ASSUMED_SIZE, AssumingShapeEnv
 from neuronlint.graph.opgraph import BACKWARD, FORWARD, CallNode, CaptureEvent
 
 SCALAR_READ = "aten._local_scalar_dense.default"
+FILLED_FROM_HOST = "aten.fill_.Tensor"
+COMPARISON = "aten.equal.default"
+HOST_COPY = "aten._to_copy.default"
+STRIDED_VIEW = "aten.as_strided.default"
+MADE_AFTERWARDS = 4
+"""Nodes that autograd makes after a call was seen: for a change in place of a view, a copy and the view again."""
 
 LARGEST_REAL_RUN = 1 << 24
 """Elements up to which an operator without a fake implementation is run for real, to learn its result's shape."""
@@ -51,6 +58,7 @@ class Recorder:
         self.env = AssumingShapeEnv(self._ask)
         self.fake = FakeTensorMode(shape_env=self.env, allow_non_fake_inputs=True)
         self.suspended = 0
+        self.assigning = 0
         self.origins: dict[int, str] = {}
         self._producers: dict[int, int] = {}
         self._writers: dict[int, int] = {}
@@ -81,6 +89,23 @@ class Recorder:
         finally:
             self.suspended -= 1
 
+    @contextmanager
+    def assignment(self) -> Iterator[None]:
+        """Inside `x[...] = value`."""
+        self.assigning += 1
+        try:
+            yield
+        finally:
+            self.assigning -= 1
+
+    @contextmanager
+    def one_place(self) -> Iterator[None]:
+        """Every node that autograd makes inside belongs to the place of the caller."""
+        first, found = torch._C._autograd._get_sequence_nr(), self._whereabouts()
+        yield
+        for number in range(first, torch._C._autograd._get_sequence_nr()):
+            self._forward_places[number] = found
+
     def mark_host(self, tensor: torch.Tensor) -> None:
         """A tensor that the model makes without naming a device: it stays on the host, wherever the model runs."""
         self._on_host.add(id(tensor))
@@ -93,12 +118,26 @@ class Recorder:
         self.origins[id(tensor)] = origin
         self._alive.append(tensor)
 
+    def compared(self, tensors: tuple[torch.Tensor, torch.Tensor]) -> bool:
+        """`torch.equal` on values that nobody knows: noted as what it is, a read, and answered."""
+        same = tensors[0].shape == tensors[1].shape
+        call = operator_call(torch.ops.aten.equal.default, tensors, {}, same, self.origins)
+        index = self.record(call, list(tensors), None, [])
+        self.event("host-read", "the values of two tensors are compared", COMPARISON, index)
+        wanted = branch_wanted(sys._getframe(1))
+        return same and wanted is not False
+
     def record(self, call: OperatorCall, operands: list[torch.Tensor], out: Any, written: list[torch.Tensor]) -> int:
         """Adds a call. `operands` are the tensors it reads, `written` those that it changes in place."""
         index = len(self.nodes)
         sources = {self._producers[id(t)] for t in operands if id(t) in self._producers}
         sources |= {self._writers[key] for t in operands if (key := _storage(t)) in self._writers}
         where, module_path, module_class = self._whereabouts()
+        if self.phase == FORWARD and torch.is_grad_enabled() and any(t.requires_grad for t in operands):
+            made = (
+                torch._C._autograd._get_sequence_nr() - 1
+            )  # the gradient's node is made before the call is dispatched
+            self._forward_places[made] = (where, module_path, module_class)
         self.nodes.append(
             CallNode(index, call, tuple(sorted(sources)), module_path, module_class, where.span, where.through,
                      where.through_text, self.phase)
@@ -121,13 +160,19 @@ class Recorder:
 
     def _whereabouts(self) -> tuple[Place, str, str]:
         if self.phase == FORWARD:
-            found = (place(sys._getframe(2)), self.modules.path, self.modules.class_name)
-            self._forward_places[torch._C._autograd._get_sequence_nr()] = found
-            return found
+            return place(sys._getframe(2)), self.modules.path, self.modules.class_name
         if self.phase == BACKWARD:
-            node = torch._C._current_autograd_node()
-            number = node._sequence_nr() if node is not None else -1
-            return self._forward_places.get(number, (Place(), "", ""))
+            return self._forward_place(torch._C._current_autograd_node())
+        return Place(), "", ""
+
+    def _forward_place(self, node: Any) -> tuple[Place, str, str]:
+        """Where the forward call of a gradient was made; of a gradient written in Python, the line in it."""
+        if isinstance(node, torch.autograd.function.BackwardCFunction):
+            return place(sys._getframe(3)), "", ""
+        number = node._sequence_nr() if node is not None else -1
+        for earlier in range(number, number - MADE_AFTERWARDS, -1):
+            if earlier in self._forward_places:
+                return self._forward_places[earlier]
         return Place(), "", ""
 
     def _ask(self, kind: str, text: str, where: Place) -> None:
@@ -152,6 +197,8 @@ class _Dispatch(TorchDispatchMode):
             return func(*args, **kwargs)
         if name == SCALAR_READ and recorder.on_fake and not isinstance(args[0], FakeTensor):
             return func(*args, **kwargs)
+        if name == COMPARISON and recorder.on_fake:
+            return recorder.compared(args)
         recorder.env.in_kernel += 1
         try:
             out = _run(recorder, func, args, kwargs)
@@ -163,6 +210,10 @@ class _Dispatch(TorchDispatchMode):
                 return out
             for tensor in _flat_tensors(out):
                 recorder.mark_host(tensor)
+        if name == FILLED_FROM_HOST and recorder.assigning:
+            func = torch.ops.aten.copy_.default  # what `x[:, 0] = value` is but on the CPU
+        if name == STRIDED_VIEW and recorder.phase == BACKWARD and _in_copy_of_slices():
+            func, args = torch.ops.aten.alias.default, args[:1]  # other devices repeat the view itself
         call = operator_call(func, args, kwargs, out, recorder.origins)
         index = recorder.record(call, operands, out, _written(func, args, kwargs))
         if name == SCALAR_READ:
@@ -195,6 +246,12 @@ def _run(recorder: Recorder, func: Any, args: Any, kwargs: Any) -> Any:
     return tree_map_only(torch.Tensor, recorder.fake.from_tensor, out)
 
 
+def _in_copy_of_slices() -> bool:
+    """Whether the gradient of a change in place of a view is computed."""
+    node = torch._C._current_autograd_node()
+    return node is not None and "CopySlices" in node.name()
+
+
 def _narrow(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.to(torch.bfloat16) if tensor.is_floating_point() else tensor
 
@@ -221,8 +278,16 @@ class _Functions(TorchFunctionMode):
             return self._whole(_WHOLE[name], func, args, kwargs)
         if name in _HOST_ARRAYS and args and isinstance(args[0], FakeTensor):
             return _HOST_ARRAYS[name](self.recorder, args[0])
+        if name in _READS and not self.recorder.suspended and args and isinstance(args[0], torch.Tensor):
+            if not self.recorder.is_host([args[0]]):
+                _READS[name](self.recorder, args)
+            if name in ("__repr__", "__format__"):
+                return _shown(args[0], *args[1:])
         if name == "tensor" and func is torch.tensor and not self.recorder.suspended and self.recorder.modules.depth:
             self._constant(args)
+        if name == "__setitem__":
+            with self.recorder.assignment():
+                return func(*args, **kwargs)
         out = func(*args, **kwargs)
         if name in _FACTORIES and kwargs.get("device") is None and isinstance(out, torch.Tensor):
             self.recorder.mark_host(out)
@@ -230,7 +295,7 @@ class _Functions(TorchFunctionMode):
 
     def _whole(self, overload: Callable[..., Any], func: Any, args: Any, kwargs: Any) -> Any:
         resolved = overload(args, kwargs)
-        with self.recorder.suspend():
+        with self.recorder.suspend(), self.recorder.one_place():
             out = func(*args, **kwargs)
         call = operator_call(resolved, args, kwargs, out, self.recorder.origins)
         operands = _flat_tensors(args) + _flat_tensors(tuple(kwargs.values()))
@@ -240,6 +305,39 @@ class _Functions(TorchFunctionMode):
     def _constant(self, args: Any) -> None:
         if args and not isinstance(args[0], (bool, int, float, torch.Tensor)):
             self.recorder.event("constant", "a tensor is made from Python data", "aten.tensor")
+
+
+def _shown(tensor: torch.Tensor, spec: str = "") -> str:
+    """What stands for the text of a tensor; a number's obeys a format."""
+    return format(ASSUMED_FLOAT, spec) if spec else f"tensor(..., size={_concrete(tensor.shape)})"
+
+
+def _printed(recorder: Recorder, args: tuple[Any, ...]) -> None:
+    recorder.event("host-read", "the values of a tensor are printed", HOST_COPY)
+
+
+def _asked(recorder: Recorder, args: tuple[Any, ...]) -> None:
+    if not recorder.on_fake:  # on fake tensors the shape environment is asked, and knows what for
+        recorder.event("data-branch", "a tensor's value decides", SCALAR_READ)
+
+
+def _moved(recorder: Recorder, args: tuple[Any, ...]) -> None:
+    recorder.event("host-read", "a tensor is moved to the host", HOST_COPY)
+
+
+def _perhaps_moved(recorder: Recorder, args: tuple[Any, ...]) -> None:
+    if len(args) > 1 and args[1] == "cpu":
+        _moved(recorder, args)
+
+
+_READS: dict[str, Callable[[Recorder, tuple[Any, ...]], None]] = {
+    "__repr__": _printed,
+    "__format__": _printed,
+    "__bool__": _asked,
+    "cpu": _moved,
+    "to": _perhaps_moved,
+}
+"""Methods of tensors that read values, or take them to the host, without a call that says so."""
 
 
 _FACTORIES = frozenset(
@@ -283,7 +381,7 @@ def _concrete(shape: Any) -> tuple[int, ...]:
 
 
 def _to_numpy(recorder: Recorder, tensor: torch.Tensor) -> Any:
-    recorder.event("host-array", "a tensor is handed to NumPy", "aten._to_copy.default")
+    recorder.event("host-array", "a tensor is handed to NumPy", HOST_COPY)
     with recorder.suspend(), torch._C.DisableTorchFunction(), _disable_current_modes():
         return torch.zeros(_concrete(tensor.shape), dtype=tensor.dtype).numpy()
 
@@ -291,7 +389,7 @@ def _to_numpy(recorder: Recorder, tensor: torch.Tensor) -> Any:
 def _to_list(recorder: Recorder, tensor: torch.Tensor) -> Any:
     recorder.event("host-read", "the values of a tensor are read", SCALAR_READ)
     with recorder.suspend(), torch._C.DisableTorchFunction(), _disable_current_modes():
-        return torch.zeros(_concrete(tensor.shape), dtype=tensor.dtype).tolist()
+        return torch.ones(_concrete(tensor.shape), dtype=tensor.dtype).tolist()  # a length of nothing is no example
 
 
 _HOST_ARRAYS: dict[str, Callable[[Recorder, torch.Tensor], Any]] = {

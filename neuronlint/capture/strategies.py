@@ -116,11 +116,19 @@ def _run(recorder: Recorder, model: torch.nn.Module, args: Any, kwargs: Any, set
         if loss is None:
             graph.notes.append(NO_TRAINABLE_PATH)
             return outputs
-        recorder.phase = BACKWARD
-        loss.backward()
-        recorder.phase = OPTIMIZER
-        optimizer_for(model, settings.optimizer).step()
+        try:
+            recorder.phase = BACKWARD
+            loss.backward()
+            recorder.phase = OPTIMIZER
+            optimizer_for(model, settings.optimizer).step()
+        except NeuronlintError:  # a name of no optimizer
+            raise
+        except Exception as error:
+            graph.notes.append(f"{FORWARD_ONLY}: {first_line(error)}")
     return outputs
+
+
+FORWARD_ONLY = "the backward pass stopped, so that it was judged in part"
 
 
 class Export:

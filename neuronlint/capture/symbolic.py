@@ -15,6 +15,7 @@ import sympy
 import torch
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
 
+from neuronlint.capture.branches import branch_wanted
 from neuronlint.capture.locations import Place, innermost_kind, place
 
 ASSUMED_SIZE = 8
@@ -61,7 +62,10 @@ class AssumingShapeEnv(ShapeEnv):
         self._asked[key] += 1
         if self._asked[key] > GIVE_UP_AFTER:
             raise EndlessLoopError("a loop whose condition depends on data does not end")
-        self._on_question(self._kind(expression), str(expression), where)
+        kind = self._kind(expression)
+        self._on_question(kind, str(expression), where)
+        if kind == "data-branch" and (wanted := branch_wanted(sys._getframe(1))) is not None:
+            value = sympy.true if wanted else sympy.false
         if value in (sympy.true, sympy.false) and (self._asked[key] // FLIP_AFTER) % 2:
             return sympy.Not(value)
         return value

@@ -212,3 +212,114 @@ def test_a_partial_capture_keeps_what_ran_and_what_was_not_reached(graph_of: Gra
     assert graph.status == "partial"
     assert [(e.kind, e.text, e.span.line) for e in graph.events] == [("module-failed", "ValueError: not today", 10)]  # type: ignore[union-attr]
     assert {node.module_path for node in graph.nodes} == {"first", "second"}
+
+
+def test_a_gradient_stands_on_the_line_of_its_own_forward_call(graph_of: GraphOf) -> None:
+    graph = graph_of(
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = nn.Conv2d(3, 8, 3)
+
+            def forward(self, x):
+                y = self.conv(x)
+                y = nn.functional.scaled_dot_product_attention(y, y, y)
+                y = torch.sigmoid(y)
+                return nn.functional.pixel_shuffle(y, 2)
+
+        def build():
+            return Net(), (torch.zeros(1, 3, 8, 8),)
+        """,
+        mode="training",
+    )
+    lines = {node.call.op: node.span.line for node in graph.nodes if node.phase == "backward" and node.span}
+    assert lines["aten.pixel_unshuffle.default"] == 12
+    assert lines["aten.sigmoid_backward.default"] == 11
+    assert lines["aten.convolution_backward.default"] == 9
+
+
+def test_a_backward_pass_that_stops_leaves_the_forward_pass_whole(graph_of: GraphOf) -> None:
+    graph = graph_of(
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.proj = nn.Linear(4, 4)
+
+            def forward(self, x):
+                return torch.heaviside(self.proj(x), x) + self.proj(x)
+
+        def build():
+            return Net(), (torch.zeros(2, 4),)
+        """,
+        mode="training",
+    )
+    assert (graph.strategy, graph.status) == ("record", "captured")
+    assert any("not implemented" in note for note in graph.notes)
+    assert next(n for n in graph.nodes if n.call.op == "aten.heaviside.default").span.line == 9  # type: ignore[union-attr]
+
+
+def test_a_branch_is_entered_unless_it_leaves(graph_of: GraphOf) -> None:
+    graph = graph_of(
+        """
+        class Net(nn.Module):
+            def forward(self, x, mask):
+                assert torch.isfinite(x).all()
+                if mask.any():
+                    x = x[mask]
+                if not mask.all():
+                    x = x.exp()
+                if torch.isnan(x).any():
+                    raise ValueError("not a number")
+                if torch.equal(x, x.abs()):
+                    return x
+                return x.tanh()
+
+        def build():
+            return Net(), (torch.zeros(4), torch.ones(4, dtype=torch.bool))
+        """
+    )
+    assert graph.strategy == "record"
+    assert {"aten.index.Tensor", "aten.exp.default", "aten.tanh.default"} <= set(ops(graph))
+    branches = [event.span.line for event in graph.events if event.kind == "data-branch" and event.span]
+    assert branches == [5, 6, 8, 10]
+    assert [event.span.line for event in graph.events if event.op == "aten.equal.default" and event.span] == [12]
+
+
+def test_a_number_written_into_a_view_is_a_copy_as_on_a_device(graph_of: GraphOf) -> None:
+    graph = graph_of(
+        """
+        class Net(nn.Module):
+            def forward(self, x):
+                y = x * 2
+                y[:, 0] = 0.0
+                y[:, 1] = y.mean()
+                return y
+
+        def build():
+            return Net(), (torch.zeros(2, 4),)
+        """
+    )
+    assert Counter(ops(graph))["aten.copy_.default"] == 2
+    assert "aten.fill_.Tensor" not in ops(graph)
+
+
+@pytest.mark.parametrize(
+    "statement", ["print(x)", "text = str(x)", "text = f'{x[0, 0]:.3f}'", "y = x.cpu()", "y = x.to('cpu')"]
+)
+def test_a_tensor_that_is_printed_or_moved_to_the_host_is_read(graph_of: GraphOf, statement: str) -> None:
+    graph = graph_of(
+        f"""
+        class Net(nn.Module):
+            def forward(self, x):
+                {statement}
+                return x.relu()
+
+        def build():
+            return Net(), (torch.zeros(2, 4),)
+        """
+    )
+    assert [(e.kind, e.span.line) for e in graph.events if e.span] == [("host-read", 5)]
+    assert graph.strategy == "record"
+    assert ops(graph)[-1] == "aten.relu.default"

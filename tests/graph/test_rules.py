@@ -211,6 +211,22 @@ def test_other_reads_are_warnings(kind: str) -> None:
         assert codes(graph(RELU, events=[event(kind)]), stack) == [("NRN202", "warning")]
 
 
+def test_a_trace_keeps_the_value_that_was_read() -> None:
+    from_input = call("aten.amax.default", tensor(), self=tensor(4, origin="input"))
+    from_weight = call("aten.amax.default", tensor(), self=tensor(4, origin="parameter"))
+    for source, severity in ((from_input, "error"), (from_weight, "info")):
+        read = (call("aten._local_scalar_dense.default", self=tensor()), (0,))
+        item = event("host-read", 11, op="aten._local_scalar_dense.default")
+        made = graph(source, read, events=[replace(item, call=1)])
+        assert [f.severity.value for f in run(made, XLA_TRACE) if f.code == "NRN202"] == [severity]
+        assert [f.severity.value for f in run(made, XLA_LAZY) if f.code == "NRN202"] == ["warning"]
+
+
+def test_what_is_printed_is_not_kept() -> None:
+    printed = graph(RELU, events=[event("host-read", op="aten._to_copy.default")])
+    assert codes(printed, XLA_TRACE) == [("NRN202", "warning")]
+
+
 def test_a_size_whose_cause_is_reported_is_not_repeated() -> None:
     picked = call("aten.nonzero.default", tensor("u0", 1, dtype="int64"), self=tensor(4))
     made = graph(picked, events=[event("data-size"), event("shape-branch", 21)])

@@ -247,3 +247,28 @@ def test_a_message_names_the_arguments_that_decided() -> None:
     assert named_arguments("any(d != 1 for d in dilation) or ceil_mode", made) == "dilation=(2, 2), ceil_mode=True"
     assert named_arguments("self.dtype == 'int64'", made) == "self=int64[4]"
     assert named_arguments(None, made) == ""
+
+
+PADDED = {"input": tensor(2, 10, 16), "lengths": tensor(2, dtype="int64"), "batch_first": True}
+HALVES = {"split_sizes": (3, 5), "dim": -1}
+STATED: list[tuple[str, dict[str, Any], dict[str, str], Placement, Severity | None]] = [
+    ("_pack_padded_sequence.default", PADDED, XLA_TRACE, Placement.CPU, Severity.ERROR),
+    ("_pack_padded_sequence.default", PADDED, XLA_LAZY, Placement.CPU, Severity.ERROR),
+    ("_pack_padded_sequence.default", PADDED, NATIVE, Placement.CPU, Severity.WARNING),
+    ("_to_sparse.default", {}, XLA_LAZY, Placement.FAILS, Severity.ERROR),
+    ("glu_backward.default", {"dim": -1}, XLA_LAZY, Placement.CPU, Severity.WARNING),
+    ("_cdist_backward.default", {}, XLA_LAZY, Placement.CPU, Severity.WARNING),
+    ("affine_grid_generator.default", {}, XLA_TRACE, Placement.FAILS, Severity.WARNING),
+    ("lstm.data", {}, NATIVE, Placement.FAILS, Severity.ERROR),
+    ("split_with_sizes.default", {"self": tensor(2, 4, 8), **HALVES}, XLA_TRACE, Placement.FAILS, Severity.ERROR),
+    ("split_with_sizes.default", {"self": tensor(1, 1, 8), **HALVES}, XLA_TRACE, Placement.NEURON, None),
+    ("split_with_sizes.default", {"self": tensor(8), **HALVES}, XLA_TRACE, Placement.NEURON, None),
+]
+
+
+@pytest.mark.parametrize(("op", "arguments", "stack", "placement", "severity"), STATED)
+def test_what_the_shipped_tables_say(
+    op: str, arguments: dict[str, Any], stack: dict[str, str], placement: Placement, severity: Severity | None
+) -> None:
+    verdict = judge(Knowledge.load(), f"aten.{op}", stack, **arguments)
+    assert (verdict.placement, verdict.severity) == (placement, severity)

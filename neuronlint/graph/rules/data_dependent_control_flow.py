@@ -14,6 +14,9 @@ from neuronlint.knowledge.facts import EventRow
 ORDER = ("data-branch", "shape-branch", "host-read", "data-size")
 """The kinds of event, the one that says most first: those of one line are one finding."""
 
+VALUES = ("aten._local_scalar_dense.default", "aten.equal.default")
+"""Reads that give Python a value to go on with; a copy to the host for printing gives none."""
+
 _Place = tuple[Span | None, Span | None]
 
 WORDS = {
@@ -41,9 +44,7 @@ class DataDependentControlFlow(GraphRule):
     def _finding(self, context: Context, group: list[CaptureEvent]) -> Finding:
         first = group[0]
         known = _known(context, first)
-        severity = known.severity if known else None
-        if severity is None and first.kind != "data-branch":
-            severity = Severity.WARNING
+        severity = known.severity if known else _severity(context, group)
         finding = self.at_event(context, first, severity, text=WORDS[first.kind])
         if known is None:
             return finding
@@ -53,6 +54,35 @@ class DataDependentControlFlow(GraphRule):
         return self.at_call(
             context, node, replace(verdict, severity=verdict.severity or Severity.WARNING), text=WORDS["host-read"]
         )
+
+
+def _severity(context: Context, group: list[CaptureEvent]) -> Severity | None:
+    """A trace keeps what was read: wrong for the next input, and harmless where no input has a part in it.
+
+    What a layer of torch reads is no more than a warning: its cause is elsewhere. On other stacks a read is slow,
+    and a branch on data is what the rule says.
+    """
+    if context.stack.execution == "trace":
+        calls = [event.call for event in group if event.call is not None]
+        if calls and not any(_needs_input(context, call) for call in calls):
+            return Severity.INFO
+        of_torch = any(context.graph.nodes[call].module_class.startswith("torch.nn.") for call in calls)
+        if group[0].kind == "host-read" and group[0].op in VALUES and not group[0].through and not of_torch:
+            return None
+    return None if group[0].kind == "data-branch" else Severity.WARNING
+
+
+def _needs_input(context: Context, call: int) -> bool:
+    """Whether an input of the model has a part in what a call reads."""
+    seen, waiting = {call}, [call]
+    while waiting:
+        node = context.graph.nodes[waiting.pop()]
+        if any(meta.origin == "input" for meta in node.call.tensors()):
+            return True
+        fresh = set(node.inputs) - seen
+        seen |= fresh
+        waiting += fresh
+    return False
 
 
 def _of_optimizer(context: Context, event: CaptureEvent) -> bool:
