@@ -7,29 +7,33 @@ been taken apart, with the Python frames that made it, which is what a backend s
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from math import prod
 from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, UnsupportedOperatorException
-from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_map_only
 
 from neuronlint.call import OperatorCall
 from neuronlint.capture.branches import branch_wanted
 from neuronlint.capture.convert import operator_call
+from neuronlint.capture.functions import (
+    SCALAR_READ,
+    Functions,
+    attention_seen_by,
+    flex_attention_seen_by,
+    plain_attention_kernels,
+)
 from neuronlint.capture.locations import Place, place
 from neuronlint.capture.modules import ModuleStack
-from neuronlint.capture.symbolic import ASSUMED_FLOAT, ASSUMED_SIZE, AssumingShapeEnv
+from neuronlint.capture.symbolic import AssumingShapeEnv
+from neuronlint.capture.tensors import concrete, elements, flat_tensors, storage, written_by
 from neuronlint.graph.opgraph import BACKWARD, FORWARD, CallNode, CaptureEvent
 
-SCALAR_READ = "aten._local_scalar_dense.default"
 FILLED_FROM_HOST = "aten.fill_.Tensor"
 COMPARISON = "aten.equal.default"
-HOST_COPY = "aten._to_copy.default"
 STRIDED_VIEW = "aten.as_strided.default"
 MADE_AFTERWARDS = 4
 """Nodes that autograd makes after a call was seen: for a change in place of a view, a copy and the view again."""
@@ -72,13 +76,13 @@ class Recorder:
         with ExitStack() as stack:
             stack.enter_context(self.modules.tracking())
             stack.enter_context(torch.backends.mkldnn.flags(enabled=False))
-            stack.enter_context(_plain_attention_kernels())
+            stack.enter_context(plain_attention_kernels())
             if self.on_fake:
                 stack.enter_context(self.fake)
             stack.enter_context(_Dispatch(self))
-            functions = stack.enter_context(_Functions(self))
-            stack.enter_context(_attention_seen_by(functions))
-            stack.enter_context(_flex_attention_seen_by(self))
+            functions = stack.enter_context(Functions(self))
+            stack.enter_context(attention_seen_by(functions))
+            stack.enter_context(flex_attention_seen_by(self))
             yield
 
     @contextmanager
@@ -131,7 +135,7 @@ class Recorder:
         """Adds a call. `operands` are the tensors it reads, `written` those that it changes in place."""
         index = len(self.nodes)
         sources = {self._producers[id(t)] for t in operands if id(t) in self._producers}
-        sources |= {self._writers[key] for t in operands if (key := _storage(t)) in self._writers}
+        sources |= {self._writers[key] for t in operands if (key := storage(t)) in self._writers}
         where, module_path, module_class = self._whereabouts()
         if self.phase == FORWARD and torch.is_grad_enabled() and any(t.requires_grad for t in operands):
             made = (
@@ -142,12 +146,12 @@ class Recorder:
             CallNode(index, call, tuple(sorted(sources)), module_path, module_class, where.span, where.through,
                      where.through_text, self.phase)
         )  # fmt: skip
-        for tensor in _flat_tensors(out):
+        for tensor in flat_tensors(out):
             self._producers[id(tensor)] = index
             self._alive.append(tensor)
             self.env.note_sizes(tensor)
         for tensor in written:
-            self._writers[_storage(tensor)] = index
+            self._writers[storage(tensor)] = index
         return index
 
     def event(
@@ -204,18 +208,18 @@ class _Dispatch(TorchDispatchMode):
             out = _run(recorder, func, args, kwargs)
         finally:
             recorder.env.in_kernel -= 1
-        operands = _flat_tensors(args) + _flat_tensors(tuple(kwargs.values()))
+        operands = flat_tensors(args) + flat_tensors(tuple(kwargs.values()))
         if recorder.is_host(operands):
             if name == SCALAR_READ:  # a number that never was on the chip
                 return out
-            for tensor in _flat_tensors(out):
+            for tensor in flat_tensors(out):
                 recorder.mark_host(tensor)
         if name == FILLED_FROM_HOST and recorder.assigning:
             func = torch.ops.aten.copy_.default  # what `x[:, 0] = value` is but on the CPU
         if name == STRIDED_VIEW and recorder.phase == BACKWARD and _in_copy_of_slices():
             func, args = torch.ops.aten.alias.default, args[:1]  # other devices repeat the view itself
         call = operator_call(func, args, kwargs, out, recorder.origins)
-        index = recorder.record(call, operands, out, _written(func, args, kwargs))
+        index = recorder.record(call, operands, out, written_by(func, args, kwargs))
         if name == SCALAR_READ:
             recorder.event("host-read", "the value of a tensor is read", SCALAR_READ, index)
         return out
@@ -230,7 +234,7 @@ def _run(recorder: Recorder, func: Any, args: Any, kwargs: Any) -> Any:
     try:
         return func(*args, **kwargs)
     except (UnsupportedOperatorException, NotImplementedError):
-        if not recorder.on_fake or _elements((*args, *kwargs.values())) > LARGEST_REAL_RUN:
+        if not recorder.on_fake or elements((*args, *kwargs.values())) > LARGEST_REAL_RUN:
             raise
     except RuntimeError as error:
         if not recorder.on_fake or "BFloat16" not in str(error):
@@ -257,146 +261,7 @@ def _narrow(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _real_like(tensor: torch.Tensor) -> torch.Tensor:
-    return torch.zeros(_concrete(tensor.shape), dtype=tensor.dtype)
-
-
-def _elements(values: Any) -> int:
-    return sum(prod(_concrete(tensor.shape)) for tensor in _flat_tensors(values))
-
-
-class _Functions(TorchFunctionMode):
-    """Sees torch's Python API before it is taken apart: functions that stay whole, and values that leave torch."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        super().__init__()
-        self.recorder = recorder
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        name = getattr(func, "__name__", "")
-        if name in self.recorder.whole and not self.recorder.suspended and name in _WHOLE:
-            return self._whole(_WHOLE[name], func, args, kwargs)
-        if name in _HOST_ARRAYS and args and isinstance(args[0], FakeTensor):
-            return _HOST_ARRAYS[name](self.recorder, args[0])
-        if name in _READS and not self.recorder.suspended and args and isinstance(args[0], torch.Tensor):
-            if not self.recorder.is_host([args[0]]):
-                _READS[name](self.recorder, args)
-            if name in ("__repr__", "__format__"):
-                return _shown(args[0], *args[1:])
-        if name == "tensor" and func is torch.tensor and not self.recorder.suspended and self.recorder.modules.depth:
-            self._constant(args)
-        if name == "__setitem__":
-            with self.recorder.assignment():
-                return func(*args, **kwargs)
-        out = func(*args, **kwargs)
-        if name in _FACTORIES and kwargs.get("device") is None and isinstance(out, torch.Tensor):
-            self.recorder.mark_host(out)
-        return out
-
-    def _whole(self, overload: Callable[..., Any], func: Any, args: Any, kwargs: Any) -> Any:
-        resolved = overload(args, kwargs)
-        with self.recorder.suspend(), self.recorder.one_place():
-            out = func(*args, **kwargs)
-        call = operator_call(resolved, args, kwargs, out, self.recorder.origins)
-        operands = _flat_tensors(args) + _flat_tensors(tuple(kwargs.values()))
-        self.recorder.record(call, operands, out, [])
-        return out
-
-    def _constant(self, args: Any) -> None:
-        if args and not isinstance(args[0], (bool, int, float, torch.Tensor)):
-            self.recorder.event("constant", "a tensor is made from Python data", "aten.tensor")
-
-
-def _shown(tensor: torch.Tensor, spec: str = "") -> str:
-    """What stands for the text of a tensor; a number's obeys a format."""
-    return format(ASSUMED_FLOAT, spec) if spec else f"tensor(..., size={_concrete(tensor.shape)})"
-
-
-def _printed(recorder: Recorder, args: tuple[Any, ...]) -> None:
-    recorder.event("host-read", "the values of a tensor are printed", HOST_COPY)
-
-
-def _asked(recorder: Recorder, args: tuple[Any, ...]) -> None:
-    if not recorder.on_fake:  # on fake tensors the shape environment is asked, and knows what for
-        recorder.event("data-branch", "a tensor's value decides", SCALAR_READ)
-
-
-def _moved(recorder: Recorder, args: tuple[Any, ...]) -> None:
-    recorder.event("host-read", "a tensor is moved to the host", HOST_COPY)
-
-
-def _perhaps_moved(recorder: Recorder, args: tuple[Any, ...]) -> None:
-    if len(args) > 1 and args[1] == "cpu":
-        _moved(recorder, args)
-
-
-_READS: dict[str, Callable[[Recorder, tuple[Any, ...]], None]] = {
-    "__repr__": _printed,
-    "__format__": _printed,
-    "__bool__": _asked,
-    "cpu": _moved,
-    "to": _perhaps_moved,
-}
-"""Methods of tensors that read values, or take them to the host, without a call that says so."""
-
-
-_FACTORIES = frozenset(
-    (
-        "tensor",
-        "as_tensor",
-        "from_numpy",
-        "zeros",
-        "ones",
-        "full",
-        "empty",
-        "arange",
-        "linspace",
-        "eye",
-        "rand",
-        "randn",
-    )
-)
-"""Functions that make a tensor on the default device, the host, unless they are told another."""
-
-
-def _recurrent(name: str) -> Callable[[Any, Any], Any]:
-    def resolve(args: Any, kwargs: Any) -> Any:
-        packet = getattr(torch.ops.aten, name)
-        packed = isinstance(args[1], torch.Tensor) and not isinstance(args[3], bool)
-        return packet.data if packed else packet.input
-
-    return resolve
-
-
-_WHOLE: dict[str, Callable[[Any, Any], Any]] = {
-    "scaled_dot_product_attention": lambda args, kwargs: torch.ops.aten.scaled_dot_product_attention.default,
-    **{name: _recurrent(name) for name in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
-}
-RECURRENT = frozenset(("lstm", "gru", "rnn_tanh", "rnn_relu"))
-ATTENTION = frozenset(("scaled_dot_product_attention",))
-
-
-def _concrete(shape: Any) -> tuple[int, ...]:
-    return tuple(size if isinstance(size, int) else ASSUMED_SIZE for size in shape)
-
-
-def _to_numpy(recorder: Recorder, tensor: torch.Tensor) -> Any:
-    recorder.event("host-array", "a tensor is handed to NumPy", HOST_COPY)
-    with recorder.suspend(), torch._C.DisableTorchFunction(), _disable_current_modes():
-        return torch.zeros(_concrete(tensor.shape), dtype=tensor.dtype).numpy()
-
-
-def _to_list(recorder: Recorder, tensor: torch.Tensor) -> Any:
-    recorder.event("host-read", "the values of a tensor are read", SCALAR_READ)
-    with recorder.suspend(), torch._C.DisableTorchFunction(), _disable_current_modes():
-        return torch.ones(_concrete(tensor.shape), dtype=tensor.dtype).tolist()  # a length of nothing is no example
-
-
-_HOST_ARRAYS: dict[str, Callable[[Recorder, torch.Tensor], Any]] = {
-    "numpy": _to_numpy,
-    "__array__": _to_numpy,
-    "tolist": _to_list,
-}
+    return torch.zeros(concrete(tensor.shape), dtype=tensor.dtype)
 
 
 def _higher_order(recorder: Recorder, func: Any, args: Any, kwargs: Any) -> Any:
@@ -405,83 +270,3 @@ def _higher_order(recorder: Recorder, func: Any, args: Any, kwargs: Any) -> Any:
         recorder.event("higher-order", f"`{func.name()}` holds Python functions", f"higher_order.{func.name()}")
     with recorder.suspend():
         return func(*args, **kwargs)
-
-
-@contextmanager
-def _flex_attention_seen_by(recorder: Recorder) -> Iterator[None]:
-    """Flex attention is noted before autograd takes it, and its result assumed: it compiles, it has no plain kernel."""
-    from torch._higher_order_ops.flex_attention import FlexAttentionHOP as kind  # noqa: N813 - patched as a value
-
-    original = kind.__call__
-
-    def seen(self: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-        recorder.event("higher-order", "`flex_attention` holds Python functions", "higher_order.flex_attention")
-        with recorder.suspend():
-            same = query.shape[-1] == value.shape[-1]
-            out = query.clone() if same else query.new_empty((*query.shape[:-1], value.shape[-1]))
-            return out, query.new_empty(query.shape[:-1]), query.new_empty(query.shape[:-1])
-
-    public = sys.modules.get("torch.nn.attention.flex_attention")
-    check = getattr(public, "_validate_device", None)
-    kind.__call__ = seen
-    if check is not None:  # it refuses gradients on the CPU, which says nothing of the chip
-        public._validate_device = lambda *tensors: None  # type: ignore[union-attr]
-    try:
-        yield
-    finally:
-        kind.__call__ = original
-        if check is not None:
-            public._validate_device = check  # type: ignore[union-attr]
-
-
-@contextmanager
-def _attention_seen_by(functions: _Functions) -> Iterator[None]:
-    """Attention called inside torch's own Python functions, where function modes are switched off, is seen as well."""
-    name = "scaled_dot_product_attention"
-    original = getattr(torch.nn.functional, name)
-
-    def seen(*args: Any, **kwargs: Any) -> Any:
-        if functions.recorder.suspended or name not in functions.recorder.whole:
-            return original(*args, **kwargs)
-        return functions._whole(_WHOLE[name], original, args, kwargs)
-
-    setattr(torch.nn.functional, name, seen)
-    try:
-        yield
-    finally:
-        setattr(torch.nn.functional, name, original)
-
-
-@contextmanager
-def _plain_attention_kernels() -> Iterator[None]:
-    """The fused encoder layer of the CPU, which no Neuron frontend has, must not take the place of its parts."""
-    before = torch.backends.mha.get_fastpath_enabled()
-    torch.backends.mha.set_fastpath_enabled(False)
-    try:
-        yield
-    finally:
-        torch.backends.mha.set_fastpath_enabled(before)
-
-
-def _flat_tensors(value: Any) -> list[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        return [value]
-    if isinstance(value, (list, tuple)):
-        return [tensor for item in value for tensor in _flat_tensors(item)]
-    return []
-
-
-def _storage(tensor: torch.Tensor) -> int:
-    try:
-        return int(tensor.untyped_storage()._cdata)
-    except (NotImplementedError, RuntimeError):
-        return id(tensor)
-
-
-def _written(func: Any, args: Any, kwargs: Any) -> list[torch.Tensor]:
-    found: list[torch.Tensor] = []
-    for position, argument in enumerate(func._schema.arguments):
-        if argument.alias_info is not None and argument.alias_info.is_write:
-            value = args[position] if position < len(args) else kwargs.get(argument.name)
-            found += _flat_tensors(value)
-    return found

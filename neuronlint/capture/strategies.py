@@ -16,11 +16,12 @@ from torch.utils._pytree import tree_map_only
 from neuronlint.capture.convert import tensor_meta
 from neuronlint.capture.devices import not_traced
 from neuronlint.capture.fake import OnCpu, fake_copy, faked
+from neuronlint.capture.functions import ATTENTION, RECURRENT
 from neuronlint.capture.inputs import Inputs
 from neuronlint.capture.locations import kind_of, span_of
 from neuronlint.capture.modules import ModuleStack
 from neuronlint.capture.prepare import describe
-from neuronlint.capture.recorder import ATTENTION, RECURRENT, Recorder
+from neuronlint.capture.recorder import Recorder
 from neuronlint.capture.training import NO_TRAINABLE_PATH, loss_of, optimizer_for
 from neuronlint.errors import NeuronlintError
 from neuronlint.finding import Span

@@ -7,7 +7,7 @@ that makes it; here an operation is refused, or not known, whatever its operands
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -16,6 +16,9 @@ from neuronlint.finding import Confidence, Evidence, EvidenceKind
 from neuronlint.knowledge.evidence import evidence_of
 from neuronlint.knowledge.verdict import Placement
 from neuronlint.stack import Stack, sdk_matches
+
+UNLISTED = "*"
+"""The row of custom calls that stands for every target without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +56,21 @@ class HloTable:
     def worst(self, opcodes: Iterable[str], custom_calls: Iterable[str], stack: Stack) -> HloRow | None:
         """The operation that is refused, else the one that nothing is known of, else None."""
         rows = [row for name in opcodes if (row := self._opcode(name))]
-        rows += [self.custom_calls.get(name) or _unlisted(name) for name in custom_calls if self.custom_calls]
+        rows += [row for name in custom_calls if (row := self._custom_call(name))]
         for wanted in (Placement.FAILS, Placement.UNKNOWN):
             found = next((row for row in rows if row.placement(stack) is wanted), None)
             if found is not None:
                 return found
         return None
 
+    def _custom_call(self, name: str) -> HloRow | None:
+        """By its target, else what holds for all that are not listed."""
+        rest = self.custom_calls.get(UNLISTED)
+        return self.custom_calls.get(name) or (rest and replace(rest, name=name))
+
     def _opcode(self, name: str) -> HloRow | None:
         """By its full name (`chlo.acos`), else by HLO's name for it (`stablehlo.reduce_window`: `reduce-window`)."""
         return self.opcodes.get(name) or self.opcodes.get(name.rsplit(".", 1)[-1].replace("_", "-"))
-
-
-def _unlisted(name: str) -> HloRow:
-    evidence = Evidence(
-        EvidenceKind.DOCUMENTED, "compiler/error-codes/EVRF015.rst", note=f"{name} is not among the known targets"
-    )
-    statuses = dict.fromkeys(("inf2", "trn1", "trn2", "trn3"), "unsupported")
-    return HloRow(name, statuses, {}, Confidence.MEDIUM, "NCC_EVRF015", (evidence,), is_custom_call=True)
 
 
 @cache
