@@ -19,7 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 LARGE = 1 << 16
 """Elements from which a tensor made by a constructor is fake."""
 
-_ABSENT_DEVICES = ("cuda", "xla", "neuron", "mps", "hpu", "npu", "xpu", "meta")
+_ABSENT_DEVICES = ("cuda", "xla", "neuron", "mps", "hpu", "npu", "xpu")
 
 _SIZED = {
     "aten.empty.memory_format", "aten.empty_strided.default", "aten.zeros.default", "aten.ones.default",

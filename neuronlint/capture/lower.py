@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from neuronlint.capture.convert import operator_call
 from neuronlint.capture.inputs import Inputs
@@ -59,6 +60,42 @@ def _module_of(node: torch.fx.Node) -> tuple[str, str]:
     path, cls = list(stack.values())[-1]
     path = re.sub(r"^L\['self'\]\.?", "", str(path))
     return path, cls if isinstance(cls, str) else f"{cls.__module__}.{cls.__qualname__}"
+
+
+def retraced(module: torch.fx.GraphModule, inputs: Inputs) -> torch.fx.GraphModule:
+    """An exported module traced once more, since export keeps composite operators such as linear whole.
+
+    The places that export recorded are carried over to the calls that each operator becomes.
+    """
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    leaves = tree_leaves((tuple(inputs.args), dict(inputs.kwargs)))
+
+    def run(*values: Any) -> Any:
+        return torch.fx.Interpreter(module).run(*values, enable_io_processing=False)
+
+    with torch.fx.traceback.preserve_node_meta():
+        return make_fx(run)(*leaves)
+
+
+def compiled_graphs(model: torch.nn.Module, inputs: Inputs) -> list[torch.fx.GraphModule]:
+    """The forward graphs that a backend of `torch.compile` is given for one call, in order, one a graph break."""
+    from functorch.compile import make_boxed_func
+    from torch._functorch.aot_autograd import aot_module_simplified
+
+    found: list[torch.fx.GraphModule] = []
+
+    def keep(module: torch.fx.GraphModule, example: Any) -> Any:
+        found.append(module)
+        return make_boxed_func(module.forward)
+
+    def backend(module: torch.fx.GraphModule, example: Any) -> Any:
+        return aot_module_simplified(module, example, fw_compiler=keep)
+
+    torch._dynamo.reset()
+    with torch.compiler.set_stance("default"):
+        torch.compile(model, backend=backend, dynamic=False)(*inputs.args, **inputs.kwargs)
+    return found
 
 
 def run_traced(module: torch.fx.GraphModule, inputs: Inputs) -> Any:

@@ -140,7 +140,7 @@ class Export:
         self.name = "export-strict" if strict else "export"
 
     def capture(self, build: Build, settings: Settings) -> Attempt:
-        from neuronlint.capture.lower import lower
+        from neuronlint.capture.lower import lower, retraced
 
         started = time.perf_counter()
         try:
@@ -148,9 +148,33 @@ class Export:
             with OnCpu(), torch.no_grad():
                 program = torch.export.export(model, tuple(inputs.args), dict(inputs.kwargs), strict=self.strict)
                 graph = _describe_model(model, inputs, settings, self.name)
-                lower(program.run_decompositions({}).graph_module, graph)
+                lower(retraced(program.module(), inputs), graph)
         except Exception as error:
             return Attempt(None, error, user_span(error))
+        graph.seconds = time.perf_counter() - started
+        return Attempt(graph)
+
+
+class Dynamo:
+    """Dynamo and AOTAutograd, whose graph breaks cut a model in pieces instead of stopping it."""
+
+    name = "dynamo"
+
+    def capture(self, build: Build, settings: Settings) -> Attempt:
+        from neuronlint.capture.lower import compiled_graphs, lower
+
+        started = time.perf_counter()
+        try:
+            model, inputs = build(False)
+            with OnCpu(), torch.no_grad():
+                pieces = compiled_graphs(model, inputs)
+            graph = _describe_model(model, inputs, settings, self.name)
+            for piece in pieces:
+                lower(piece, graph)
+        except Exception as error:
+            return Attempt(None, error, user_span(error))
+        if len(pieces) > 1:
+            graph.notes.append(f"Dynamo broke the graph into {len(pieces)} pieces")
         graph.seconds = time.perf_counter() - started
         return Attempt(graph)
 
@@ -183,6 +207,7 @@ LADDER: tuple[Strategy, ...] = (
     Record(on_fake=False),
     Export(strict=False),
     Export(strict=True),
+    Dynamo(),
     SymbolicTrace(),
 )
 
