@@ -26,6 +26,9 @@ FILES = {
     "limits/limits.toml": "limits",
     "hardware/chips.toml": "chips",
     "stacks/stacks.toml": "stacks",
+    "operators/facts.toml": "facts",
+    "operators/xla-conditions.toml": "conditions",
+    "operators/native-conditions.toml": "conditions",
 }
 CHECKS = sorted((RULES / "checks").glob("*.toml"))
 TABLES = sorted((RULES / "operators").glob("*.jsonl"))
