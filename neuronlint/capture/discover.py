@@ -254,7 +254,7 @@ def construct(cls: type[torch.nn.Module], module: ModuleType) -> torch.nn.Module
 def _hints(cls: type) -> dict[str, Any]:
     try:
         return typing.get_type_hints(vars(cls).get("__init__", object))
-    except Exception:
+    except Exception:  # annotations are the user's code and may raise anything
         return {}
 
 

@@ -23,7 +23,7 @@ def unreached(graph: OpGraph, build: Build, settings: Settings) -> Iterator[tupl
     reached = {node.module_path for node in graph.nodes}
     try:
         model, _ = build(True)
-    except Exception:
+    except Exception:  # the user's constructor may raise anything; then nothing is left to salvage
         return
     for name, module in _outermost_unreached(model, reached):
         try:
