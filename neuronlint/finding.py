@@ -56,13 +56,17 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """A stretch of source. Lines and columns count from 1, columns in Unicode code points, the end exclusive."""
+    """A stretch of source. Lines and columns count from 1, columns in Unicode code points, the end exclusive.
+
+    In a notebook, `cell` counts its cells from 1 and lines count within the cell; it is 0 in every other file.
+    """
 
     path: str
     line: int
     column: int = 1
     end_line: int = 0
     end_column: int = 0
+    cell: int = 0
 
     def __post_init__(self) -> None:
         if not self.end_line:
@@ -84,7 +88,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """Edits that mend a finding; an unsafe one changes the data seen or the numerics."""
+    """Edits that mend a finding, in its own file (and cell); an unsafe one changes the data seen or the numerics."""
 
     message: str
     edits: tuple[Edit, ...]
@@ -131,10 +135,10 @@ class Finding:
     notes: tuple[str, ...] = field(default=())
 
     @property
-    def sort_key(self) -> tuple[str, int, int, str, str, str, str]:
-        """Path, line, column, code, then what tells the rest apart, so that equal input gives equal output."""
+    def sort_key(self) -> tuple[str, int, int, int, str, str, str, str]:
+        """Path, cell, line, column, code, then what tells the rest apart: equal input gives equal output."""
         span = self.span
-        where = (span.path, span.line, span.column) if span else ("\uffff", 0, 0)
+        where = (span.path, span.cell, span.line, span.column) if span else ("\uffff", 0, 0, 0)
         return (*where, self.code, self.model or "", self.module_path or "", self.op or "")
 
     def at(self, severity: Severity) -> Finding:

@@ -64,6 +64,8 @@ class Report:
     skipped: tuple[Skipped, ...] = ()
     files: int = 0
     suppressed: int = 0
+    hidden: tuple[Finding, ...] = ()
+    """The findings that comments, settings or a baseline suppress, for formats that show them as such."""
     torch_version: str | None = None
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Lines of the files that findings point into, by path as in their spans, for renderers that show source."""
