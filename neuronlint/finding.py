@@ -106,11 +106,29 @@ class Impact:
 
 
 @dataclass(frozen=True, slots=True)
+class Neighbour:
+    """One call of a graph: its index there, and its operator with types and shapes."""
+
+    index: int
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """The call that a finding speaks of, some of those whose results it takes, and some that take its own."""
+
+    call: Neighbour
+    producers: tuple[Neighbour, ...] = ()
+    consumers: tuple[Neighbour, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing to tell the user. Every text is complete: no renderer makes up words.
 
     `through` is the library line behind a finding shown at the user's call. `details` are the short facts that
-    stand beside the marked span (operator, dtypes, shapes); `then` says what happens, and on which stack.
+    stand beside the marked span (operator, dtypes, shapes); `then` says what happens, and on which stack. `around`
+    is where in its graph the call stands, and no part of what makes two findings equal.
     """
 
     code: str
@@ -133,6 +151,8 @@ class Finding:
     through: Span | None = None
     through_text: str = ""
     notes: tuple[str, ...] = field(default=())
+    unless: tuple[str, ...] = ()
+    around: Neighbourhood | None = field(default=None, compare=False)
 
     @property
     def sort_key(self) -> tuple[str, int, int, int, str, str, str, str]:

@@ -44,7 +44,9 @@ class Check:
     """A rule's facts and texts.
 
     `severity_on` holds tables whose keys other than `severity` name parts of a stack; the first that fits it
-    decides. `then` is keyed by stack, see `then_for`. `reported` and `passed` are snippets that it reports and not.
+    decides. `then` and `advice` are keyed by stack, see `then_for`. `reported` and `passed` are snippets that it reports
+    and not. `stacks` are the parts of stacks that it speaks of, all where there are none; `patterns` the migration
+    patterns behind it; `superseded_by` the graph rules whose finding on the same line makes its own one too many.
     """
 
     code: str
@@ -59,6 +61,10 @@ class Check:
     passed: tuple[Snippet, ...]
     evidence: tuple[Evidence, ...]
     compiler_code: str | None = None
+    stacks: tuple[Mapping[str, str], ...] = ()
+    patterns: tuple[str, ...] = ()
+    superseded_by: tuple[str, ...] = ()
+    advice: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def bad(self) -> tuple[str, ...]:
@@ -77,18 +83,29 @@ class Check:
     def severity_for(self, stack: Stack) -> Severity:
         """The severity on a stack: the first entry of `severity_on` that fits, else the rule's own."""
         for row in self.severity_on:
-            if _fits(row, stack):
+            if fits(row, stack):
                 return Severity(row["severity"])
         return self.severity
 
     def then_for(self, stack: Stack) -> str:
         """What happens on a stack, from the most exact key that the rule has; empty where it says nothing."""
-        frontend, execution, mode = stack.frontend, stack.execution, stack.mode
-        keys = (f"{frontend}/{execution}/{mode}", f"{frontend}/{execution}", f"{frontend}/{mode}", frontend, "*")
-        return next((self.then[key] for key in keys if key in self.then), "")
+        return by_stack(self.then, stack)
+
+    def help_for(self, stack: Stack) -> str:
+        """What to do on a stack: the advice for it, else the help that holds everywhere."""
+        return by_stack(self.advice, stack) or "; ".join(self.help)
 
 
-def _fits(row: Mapping[str, str], stack: Stack) -> bool:
+def by_stack(texts: Mapping[str, str], stack: Stack) -> str:
+    """The text of the most exact key that fits a stack: `xla/trace/inference`, `xla/trace`, `xla/inference`, `xla`,
+    `*`; empty where there is none."""
+    frontend, execution, mode = stack.frontend, stack.execution, stack.mode
+    keys = (f"{frontend}/{execution}/{mode}", f"{frontend}/{execution}", f"{frontend}/{mode}", frontend, "*")
+    return next((texts[key] for key in keys if key in texts), "")
+
+
+def fits(row: Mapping[str, str], stack: Stack) -> bool:
+    """Whether a stack has every word of a row (target, frontend, execution, mode; `sdk` is a range)."""
     for key, wanted in row.items():
         if key == "sdk" and not sdk_matches(wanted, stack.sdk):
             return False
@@ -157,11 +174,15 @@ def _check(row: Mapping[str, Any]) -> Check:
         severity_on=tuple(row.get("severity_on", ())),
         headline=text["headline"],
         then=_then(text.get("then", {})),
-        help=_texts(text.get("help", ())),
+        help=() if isinstance(text.get("help"), dict) else _texts(text.get("help", ())),
+        advice=text["help"] if isinstance(text.get("help"), dict) else {},
         reported=tuple(_snippet(item) for item in row.get("bad", ())),
         passed=tuple(_snippet(item) for item in row.get("good", ())),
         evidence=tuple(_evidence(item) for item in row.get("evidence", ())),
         compiler_code=next((e["compiler_code"] for e in row.get("evidence", ()) if "compiler_code" in e), None),
+        stacks=tuple(row.get("stacks", ())),
+        patterns=tuple(row.get("patterns", ())),
+        superseded_by=tuple(row.get("superseded_by", ())),
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 from neuronlint.call import OperatorCall, TensorMeta
-from neuronlint.finding import Confidence, Finding, Severity
+from neuronlint.finding import Confidence, Finding, Neighbour, Neighbourhood, Severity
 from neuronlint.graph.opgraph import CallNode, CaptureEvent, OpGraph
 from neuronlint.knowledge import Advice, Knowledge, Placement, Verdict
 from neuronlint.knowledge.attributes import named_arguments
@@ -16,6 +17,7 @@ from neuronlint.knowledge.checks import Check, check
 from neuronlint.stack import Stack
 
 SHOWN_OPERANDS, SHOWN_RESULTS = 3, 2
+MOST_NEIGHBOURS = 6
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,26 @@ class Context:
 
     def judged(self) -> Iterator[tuple[CallNode, Verdict]]:
         return zip(self.graph.nodes, self.verdicts, strict=True)
+
+    def around(self, index: int) -> Neighbourhood:
+        """The call of this index with the nearest calls that feed it, and the first that it feeds."""
+        producers = sorted(set(self.graph.nodes[index].inputs))[-MOST_NEIGHBOURS:]
+        consumers = self._consumers.get(index, [])[:MOST_NEIGHBOURS]
+        return Neighbourhood(
+            self._neighbour(index), tuple(map(self._neighbour, producers)), tuple(map(self._neighbour, consumers))
+        )
+
+    def _neighbour(self, index: int) -> Neighbour:
+        return Neighbour(index, describe(self.graph.nodes[index].call))
+
+    @cached_property
+    def _consumers(self) -> dict[int, list[int]]:
+        """The calls that take each call's results, in order."""
+        found: dict[int, list[int]] = {}
+        for node in self.graph.nodes:
+            for source in set(node.inputs):
+                found.setdefault(source, []).append(node.index)
+        return found
 
 
 class GraphRule:
@@ -60,6 +82,7 @@ class GraphRule:
             help=verdict.help or finding.help,
             evidence=verdict.evidence or finding.evidence,
             compiler_code=verdict.compiler_code,
+            around=context.around(node.index),
         )
 
     def at_advice(self, context: Context, node: CallNode, advice: Advice) -> Finding:
@@ -74,6 +97,7 @@ class GraphRule:
             help=advice.help or finding.help,
             evidence=advice.evidence or finding.evidence,
             compiler_code=advice.compiler_code,
+            around=context.around(node.index),
         )
 
     def at_event(
@@ -82,7 +106,8 @@ class GraphRule:
         """A finding at something that capture saw beside the calls; `text` replaces the event's own."""
         told = {"text": event.text, "op": event.op, **words}
         finding = self.draft(context, self.texts.headline, severity or self.texts.severity_for(context.stack), told)
-        return replace(_placed(finding, event), op=event.op or None)
+        around = None if event.call is None else context.around(event.call)
+        return replace(_placed(finding, event), op=event.op or None, around=around)
 
     def on_model(self, context: Context, severity: Severity | None = None, **words: str) -> Finding:
         """A finding on the model as a whole, which has no line of its own."""

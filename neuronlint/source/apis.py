@@ -1,0 +1,138 @@
+"""Tables of names in `rules/source/apis/`: what a call, an attribute or an import of a name means on each stack."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import Any
+
+from neuronlint.data import load_toml, rules_root
+from neuronlint.finding import Confidence, Evidence, EvidenceKind, Finding, Severity
+from neuronlint.knowledge.checks import by_stack
+from neuronlint.source.file import SourceFile
+from neuronlint.source.rules.base import SourceRule
+from neuronlint.stack import Stack, sdk_matches
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One row: names, and what their use means.
+
+    `use` is how a name is used: call, attribute (read), assign (to the attribute) or import. `severity`, `then` and
+    `help` are keyed by stack as in the rules' texts; a severity of `off` says that nothing is wrong there.
+    `guarded` is the highest severity left under a guard on CUDA, `caught` that inside `try: … except ImportError`.
+    """
+
+    names: tuple[str, ...]
+    use: str
+    severity: Mapping[str, str]
+    then: Mapping[str, str]
+    help: Mapping[str, str]
+    evidence: tuple[Evidence, ...]
+    confidence: Confidence
+    sdk: str
+    guarded: str
+    caught: str
+
+
+class ApiRule(SourceRule):
+    """A rule that is a table of names: those of `rules/source/apis/<table>.toml` with the rule's code."""
+
+    table: str
+
+    def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
+        for row in _rows(self.table, self.code):
+            if not sdk_matches(row.sdk, stack.sdk) or by_stack(row.severity, stack) == "off":
+                continue
+            for node, name in _uses(file, row):
+                if not self.passes(file, node, name):
+                    yield self._finding(file, node, name, row, stack)
+
+    def passes(self, file: SourceFile, node: ast.AST, name: str) -> bool:
+        """Whether a use is none of the rule's business; for rules that know more than the table."""
+        return False
+
+    def _finding(self, file: SourceFile, node: ast.AST, name: str, row: Api, stack: Stack) -> Finding:
+        severity = Severity(by_stack(row.severity, stack) or self.texts.severity_for(stack))
+        finding = self.at(
+            file,
+            node,
+            stack,
+            severity=severity,
+            confidence=row.confidence,
+            then=by_stack(row.then, stack) or None,
+            advice=by_stack(row.help, stack),
+            evidence=row.evidence,
+            name=name,
+        )
+        return self._limited(file, node, finding, row)
+
+    def _limited(self, file: SourceFile, node: ast.AST, finding: Finding, row: Api) -> Finding:
+        if row.guarded == "info":
+            finding = self.switched_off(file, node, finding)
+        if row.caught != "error" and finding.severity is Severity.ERROR and file.roles.guarded(node, "import"):
+            finding = finding.at(Severity(row.caught))
+        return finding
+
+
+def _uses(file: SourceFile, row: Api) -> Iterator[tuple[ast.AST, str]]:
+    """The nodes that use a row's names, each with the name used."""
+    if row.use == "call":
+        for name, calls in file.names.called().items():
+            if _fits(row, name):
+                yield from ((call, name) for call in calls)
+    elif row.use == "import":
+        yield from ((node, name) for node, name in imports(file) if _fits(row, name))
+    elif row.use == "attribute":
+        reads: list[ast.Attribute | ast.Name] = [*file.tree.of(ast.Attribute), *file.tree.of(ast.Name)]
+        for node in reads:
+            if isinstance(node.ctx, ast.Load):
+                yield from ((node, name) for name in file.names.of(node) if _fits(row, name))
+    elif row.use == "assign":
+        for assign in file.tree.of(ast.Assign):
+            for target in assign.targets:
+                yield from ((assign, name) for name in file.names.of(target) if _fits(row, name))
+
+
+def imports(file: SourceFile) -> Iterator[tuple[ast.AST, str]]:
+    """Every import with the dotted name that it brings in, the module of a `from` import included."""
+    for plain in file.tree.of(ast.Import):
+        yield from ((plain, alias.name) for alias in plain.names)
+    for source in file.tree.of(ast.ImportFrom):
+        if not source.level and source.module:
+            yield from ((source, f"{source.module}.{alias.name}") for alias in source.names)
+
+
+def _fits(row: Api, name: str) -> bool:
+    return any(name == glob or ("*" in glob and fnmatchcase(name, glob)) for glob in row.names)
+
+
+@cache
+def _rows(table: str, code: str) -> tuple[Api, ...]:
+    data = load_toml(rules_root() / "source" / "apis" / f"{table}.toml")
+    return tuple(_api(row) for row in data["api"] if row["code"] == code)
+
+
+def _api(row: Mapping[str, Any]) -> Api:
+    return Api(
+        tuple(row["names"]),
+        row["use"],
+        _keyed(row.get("severity", {})),
+        _keyed(row.get("then", {})),
+        _keyed(row.get("help", {})),
+        tuple(
+            Evidence(EvidenceKind(e["kind"]), e["source"], e.get("sdk", "*"), e.get("note", ""))
+            for e in row["evidence"]
+        ),
+        Confidence(row.get("confidence", "high")),
+        row.get("sdk", "*"),
+        row.get("guarded", "info"),
+        row.get("caught", "warning"),
+    )
+
+
+def _keyed(value: str | Mapping[str, str]) -> Mapping[str, str]:
+    return {"*": value} if isinstance(value, str) else value

@@ -1,0 +1,66 @@
+"""One file as the rules of the source lane see it: tree, scopes, names, kinds and roles, each made when first used."""
+
+from __future__ import annotations
+
+import ast
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from neuronlint.source.kinds import Kinds
+from neuronlint.source.names import Names
+from neuronlint.source.roles import Roles
+from neuronlint.source.scopes import Scopes
+from neuronlint.source.tree import SourceTree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class SourceFile:
+    """What a rule is given. `text` is the file's own text, for the cheap test whether it holds a word at all."""
+
+    def __init__(self, path: str, text: str, module: ast.Module) -> None:
+        self.path = path
+        self.text = text
+        self._module = module
+
+    @classmethod
+    def parse(cls, path: str, text: str) -> SourceFile:
+        """Raises what `ast.parse` raises."""
+        return cls(path, text, ast.parse(text, path))
+
+    @cached_property
+    def tree(self) -> SourceTree:
+        return SourceTree(self.path, self.text, self._module)
+
+    @cached_property
+    def scopes(self) -> Scopes:
+        return Scopes(self.tree)
+
+    @cached_property
+    def names(self) -> Names:
+        return Names(self.tree, self.scopes)
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        return Kinds(self.tree, self.scopes, self.names)
+
+    @cached_property
+    def roles(self) -> Roles:
+        return Roles(self.tree, self.scopes, self.names, self.kinds)
+
+    @cached_property
+    def imports(self) -> frozenset[str]:
+        """The top-level packages that the file imports."""
+        plain = {alias.name.split(".")[0] for node in self.tree.of(ast.Import) for alias in node.names}
+        froms = {(node.module or "").split(".")[0] for node in self.tree.of(ast.ImportFrom) if not node.level}
+        return frozenset(plain | froms)
+
+    def holds(self, words: Iterable[str]) -> bool:
+        """Whether the text holds any of these words; no words at all means that it does."""
+        found = False
+        for word in words:
+            if word in self.text:
+                return True
+            found = True
+        return not found

@@ -1,0 +1,490 @@
+"""Light type inference: what an expression is (tensor, module, optimizer, loader …), as far as one file says."""
+
+from __future__ import annotations
+
+import ast
+import enum
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from neuronlint.data import load_toml, rules_root
+from neuronlint.source.scopes import Binding, Scope, Scopes
+from neuronlint.source.tree import FUNCTIONS, Function, SourceTree, argument
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from neuronlint.source.names import Names
+
+_DEPTH = 12
+"""How far an expression is followed through names and calls."""
+
+
+class Kind(enum.Flag):
+    """What a value is. A value may be several things; `HOST` goes with a tensor that never left the host, `GUESS`
+    with what only a parameter's name suggests."""
+
+    NONE = 0
+    TENSOR = enum.auto()
+    HOST = enum.auto()
+    GUESS = enum.auto()
+    MODULE = enum.auto()
+    OPTIMIZER = enum.auto()
+    SCHEDULER = enum.auto()
+    LOADER = enum.auto()
+    SCALER = enum.auto()
+    DEVICE = enum.auto()
+    TOKENIZER = enum.auto()
+    ACCELERATOR = enum.auto()
+    PIPELINE = enum.auto()
+    GENERATOR = enum.auto()
+    DATASET = enum.auto()
+    ARRAY = enum.auto()
+    NUMBER = enum.auto()
+    STRING = enum.auto()
+    STATE = enum.auto()
+    RANGE = enum.auto()
+    LIST = enum.auto()
+    PLACED = enum.auto()
+    """A loader that puts its batches on the device."""
+
+
+_WORDS = {
+    "tensor": Kind.TENSOR, "host-tensor": Kind.TENSOR | Kind.HOST, "module": Kind.MODULE,
+    "optimizer": Kind.OPTIMIZER, "scheduler": Kind.SCHEDULER, "loader": Kind.LOADER,
+    "device-loader": Kind.LOADER | Kind.PLACED, "scaler": Kind.SCALER, "device": Kind.DEVICE,
+    "tokenizer": Kind.TOKENIZER, "accelerator": Kind.ACCELERATOR, "pipeline": Kind.PIPELINE,
+    "generator": Kind.GENERATOR, "dataset": Kind.DATASET, "array": Kind.ARRAY, "number": Kind.NUMBER,
+    "string": Kind.STRING, "state": Kind.STATE, "range": Kind.RANGE, "other": Kind.NONE,
+}  # fmt: skip
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    return load_toml(rules_root() / "source" / "kinds.toml")
+
+
+@cache
+def _word(table: str, name: str) -> str:
+    """The word of the first row of a table that fits a name."""
+    return next((word for glob, word in _tables()[table] if fnmatchcase(name, glob)), "")
+
+
+@cache
+def _methods(what: str) -> frozenset[str]:
+    return frozenset(_tables()["methods"][what])
+
+
+class Kinds:
+    """The kinds of the expressions of one file, worked out when asked for."""
+
+    __slots__ = ("_active", "_known", "_names", "_scopes", "_tree")
+
+    def __init__(self, tree: SourceTree, scopes: Scopes, names: Names) -> None:
+        self._tree = tree
+        self._scopes = scopes
+        self._names = names
+        self._known: dict[ast.AST, Kind] = {}
+        self._active: set[object] = set()
+
+    def of(self, node: ast.AST | None, depth: int = _DEPTH) -> Kind:
+        """The kind of an expression, `Kind.NONE` where the file does not say."""
+        if node is None or depth < 0:
+            return Kind.NONE
+        known = self._known.get(node)
+        if known is None:
+            if node in self._active:
+                return Kind.NONE
+            self._active.add(node)
+            known = self._infer(node, depth - 1)
+            self._active.discard(node)
+            if depth == _DEPTH or known:
+                self._known[node] = known
+        return known
+
+    def is_module_class(self, owner: ast.ClassDef | None, depth: int = 6) -> bool:
+        """Whether a class of the file derives from `torch.nn.Module`, as far as its bases tell."""
+        if owner is None or depth < 0:
+            return False
+        for base in owner.bases:
+            expression = base.value if isinstance(base, ast.Subscript) else base
+            for name in self._names.of(expression):
+                last = name.rsplit(".", 1)[-1]
+                if last.endswith(("Module", "PreTrainedModel", "ModelMixin")) and name != "types.ModuleType":
+                    return True
+                if name.startswith("torch.nn.") or _word("calls", name) == "module":
+                    return True
+            if isinstance(expression, ast.Name) and self.is_module_class(self.local_class(expression), depth - 1):
+                return True
+        return False
+
+    def local_class(self, node: ast.AST) -> ast.ClassDef | None:
+        """The class of this file that a name stands for."""
+        if not isinstance(node, ast.Name):
+            return None
+        _, bindings = self._scopes.lookup(node.id, node)
+        return next((b.site for b in bindings if isinstance(b.site, ast.ClassDef) and b.how == "class"), None)
+
+    def local_function(self, node: ast.AST) -> Function | None:
+        """The function or method of this file that a call's target stands for."""
+        if isinstance(node, ast.Name):
+            _, bindings = self._scopes.lookup(node.id, node)
+            return next((b.site for b in bindings if isinstance(b.site, FUNCTIONS)), None)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
+            owner = self._tree.class_of(node)
+            found = self._scopes.functions.get(node.attr, ())
+            return next((f for f in found if self._tree.class_of(f) is owner), None)
+        return None
+
+    def _infer(self, node: ast.AST, depth: int) -> Kind:
+        """By the type of the node; what is not in `_INFER` says nothing."""
+        infer = _INFER.get(node.__class__)
+        return infer(self, node, depth) if infer is not None else Kind.NONE
+
+    def _of_operation(self, node: ast.BinOp, depth: int) -> Kind:
+        return self._arithmetic([self.of(node.left, depth), self.of(node.right, depth)])
+
+    def _of_comparison(self, node: ast.Compare, depth: int) -> Kind:
+        if any(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in node.ops):
+            return Kind.NUMBER
+        return self._arithmetic([self.of(node.left, depth), *(self.of(c, depth) for c in node.comparators)])
+
+    def _of_unary(self, node: ast.UnaryOp, depth: int) -> Kind:
+        return Kind.NUMBER if isinstance(node.op, ast.Not) else self.of(node.operand, depth)
+
+    def _of_choice(self, node: ast.IfExp, depth: int) -> Kind:
+        return self.of(node.body, depth) | self.of(node.orelse, depth)
+
+    def _of_value(self, node: ast.Await | ast.Starred | ast.NamedExpr, depth: int) -> Kind:
+        return self.of(node.value, depth)
+
+    def _arithmetic(self, kinds: list[Kind]) -> Kind:
+        tensors = [kind for kind in kinds if kind & Kind.TENSOR]
+        if tensors:
+            host = Kind.HOST if all(kind & Kind.HOST for kind in tensors) else Kind.NONE
+            guess = Kind.GUESS if all(kind & Kind.GUESS for kind in tensors) else Kind.NONE
+            return Kind.TENSOR | host | guess
+        if any(kind & Kind.ARRAY for kind in kinds):
+            return Kind.ARRAY
+        return Kind.NUMBER if all(kind & Kind.NUMBER for kind in kinds) else Kind.NONE
+
+    # names
+
+    def _of_name(self, node: ast.Name, depth: int) -> Kind:
+        scope, bindings = self._scopes.lookup(node.id, node)
+        if scope is None:
+            return Kind.NONE
+        kind = Kind.NONE
+        for binding in self._reaching(node, scope, bindings):
+            kind |= self.of_binding(binding, node.id, depth)
+        return _without_guess(kind)
+
+    def _reaching(self, node: ast.AST, scope: Scope, bindings: list[Binding]) -> list[Binding]:
+        """The bindings that may hold at a node, by the order of the source: back to the first that must."""
+        if len(bindings) == 1 or self._scopes.of(node) is not scope:
+            return bindings
+        here = (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
+        before = sorted((b for b in bindings if _after(b) <= here), key=_after, reverse=True)
+        found = []
+        for binding in before:
+            found.append(binding)
+            if self._always(binding, node):
+                return found
+        return found or bindings
+
+    def _always(self, binding: Binding, node: ast.AST) -> bool:
+        """Whether control passes a binding on every way to a node below it."""
+        if binding.how == "augment":
+            return False
+        block: ast.AST = binding.site
+        if isinstance(block, ast.arg):
+            return True
+        if not isinstance(block, ast.stmt):
+            block = self._tree.statement(block)
+        owner = self._tree.parent(block) if not isinstance(block, (ast.For, ast.AsyncFor, ast.With)) else block
+        while isinstance(owner, (ast.With, ast.AsyncWith)):
+            if self._tree.inside(node, owner):
+                return True
+            owner = self._tree.parent(owner)
+        return owner is not None and self._tree.inside(node, owner) and not self._other_arm(block, node, owner)
+
+    def _other_arm(self, block: ast.AST, node: ast.AST, owner: ast.AST) -> bool:
+        """Whether a statement and a node stand in different arms of one `if` or `try`."""
+        if not isinstance(owner, (ast.If, ast.Try)):
+            return False
+        arms = [getattr(owner, name, []) for name in ("body", "orelse", "handlers", "finalbody")]
+        mine = next((arm for arm in arms if any(self._tree.inside(block, item) for item in arm)), None)
+        return not any(self._tree.inside(node, item) for item in mine or ())
+
+    def of_binding(self, binding: Binding, name: str, depth: int) -> Kind:
+        """The kind that one binding gives to its name."""
+        if binding.how == "parameter":
+            return self._of_parameter(binding.site, name, depth)
+        if binding.how == "import":
+            return _WORDS.get(_word("parameters", name), Kind.NONE) & (Kind.MODULE | Kind.DEVICE) | Kind.GUESS
+        if binding.value is None:
+            return (
+                self._of_annotation(binding.site.annotation) if isinstance(binding.site, ast.AnnAssign) else Kind.NONE
+            )
+        if binding.how == "for":
+            return self._of_element(binding, depth)
+        if binding.how == "augment":
+            return self._arithmetic([self.of(binding.value, depth)])
+        value: ast.expr = binding.value
+        path = binding.path
+        while path and isinstance(value, (ast.Tuple, ast.List)) and path[0] < len(value.elts):
+            value, path = value.elts[path[0]], path[1:]
+        kind = self.of(value, depth)
+        if not path:
+            return kind
+        if isinstance(value, ast.Call):
+            return self._unpacked(value, path[0], kind, depth)
+        if isinstance(value, (ast.GeneratorExp, ast.ListComp)):
+            return self.of(value.elt, depth)
+        return kind & (Kind.TENSOR | Kind.HOST | Kind.GUESS)
+
+    def _unpacked(self, call: ast.Call, position: int, kind: Kind, depth: int) -> Kind:
+        """One of several results: of a function of the file, of `accelerator.prepare`, or of a module."""
+        function = self.local_function(call.func)
+        if function is not None and not kind & Kind.TENSOR:
+            return self._of_returns(function, depth, position)
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "prepare":
+            given = self.of(call.args[position], depth) if position < len(call.args) else Kind.NONE
+            return given | (Kind.PLACED if given & Kind.LOADER else Kind.NONE)
+        if kind & Kind.TENSOR:
+            return kind
+        return Kind.NONE
+
+    def _of_parameter(self, site: ast.AST, name: str, depth: int) -> Kind:
+        annotation = getattr(site, "annotation", None)
+        if annotation is not None:
+            kind = self._of_annotation(annotation)
+            if kind:
+                return kind
+        function = next((up for up in self._tree.ancestors(site) if isinstance(up, FUNCTIONS)), None)
+        if function is not None and name == "self":
+            return Kind.MODULE if self.is_module_class(self._tree.class_of(function)) else Kind.NONE
+        if function is not None and function.name == "forward" and name != "self":
+            default = _default(function, name)
+            if self.is_module_class(self._tree.class_of(function)) and (default is None or _is_none(default)):
+                return Kind.TENSOR
+        given = self._of_arguments(function, name, depth) if function is not None else Kind.NONE
+        if given:
+            return given
+        guess = _WORDS.get(_word("parameters", name), Kind.NONE)
+        return guess | Kind.GUESS if guess else Kind.NONE
+
+    def _of_arguments(self, function: Function, name: str, depth: int) -> Kind:
+        """What the calls of a function in this file give to a parameter."""
+        kind = Kind.NONE
+        if self._tree.class_of(function) is not None or depth < 4:
+            return kind
+        names = [arg.arg for arg in (*function.args.posonlyargs, *function.args.args)]
+        for call in self._names.calls(f".{function.name}")[:4]:
+            position = names.index(name) if name in names else 99
+            kind |= self.of(argument(call, position, name), depth - 3)
+        return kind
+
+    def _of_annotation(self, node: ast.expr | None) -> Kind:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            last = node.value.rsplit(".", 1)[-1].strip("\"' ")
+            return _WORDS.get(_word("annotations", f"torch.{last}"), Kind.NONE)
+        if isinstance(node, ast.BinOp):
+            return self._of_annotation(node.left) | self._of_annotation(node.right)
+        if isinstance(node, ast.Subscript) and self._names.is_any(node.value, ("typing.Optional", "Optional")):
+            return self._of_annotation(node.slice)
+        kind = Kind.NONE
+        for name in self._names.of(node):
+            kind |= _WORDS.get(_word("annotations", name), Kind.NONE)
+        local = self.local_class(node) if node is not None else None
+        return kind | (Kind.MODULE if self.is_module_class(local) else Kind.NONE)
+
+    def _of_element(self, binding: Binding, depth: int) -> Kind:
+        """What a loop takes out of what it iterates over."""
+        value, path = binding.value, binding.path
+        kind = self.of(value, depth)
+        while isinstance(value, ast.Call):
+            word = next((w for name in self._names.of(value.func) if (w := _word("calls", name))), "")
+            if word == "enumerate" and value.args:
+                if path and path[0] == 0:
+                    return Kind.NUMBER
+                path, value = path[1:], value.args[0]
+            elif word == "zip" and path and path[0] < len(value.args):
+                value, path = value.args[path[0]], path[1:]
+            elif word == "argument" and value.args:
+                value = value.args[0]
+            else:
+                break
+            kind = self.of(value, depth)
+        if isinstance(value, (ast.Tuple, ast.List)) and value.elts:
+            return self.of(value.elts[0], depth)
+        if kind & Kind.LOADER:
+            return Kind.TENSOR | (Kind.NONE if kind & Kind.PLACED else Kind.HOST) | (kind & Kind.GUESS)
+        if kind & Kind.RANGE:
+            return Kind.NUMBER
+        return kind & (Kind.TENSOR | Kind.HOST | Kind.GUESS)
+
+    # expressions
+
+    def _of_call(self, node: ast.Call, depth: int) -> Kind:
+        kind = Kind.NONE
+        for name in self._names.of(node.func):
+            kind |= self._of_named_call(name, node, depth)
+        if kind:
+            return kind
+        function = self.local_function(node.func)
+        if function is not None:
+            return self._of_returns(function, depth)
+        if isinstance(node.func, ast.Attribute):
+            method = self._of_method(node.func, node, depth)
+            if method:
+                return method
+        return Kind.TENSOR | (called & Kind.GUESS) if (called := self.of(node.func, depth)) & Kind.MODULE else Kind.NONE
+
+    def _of_named_call(self, name: str, node: ast.Call, depth: int) -> Kind:
+        if name.startswith("."):
+            local = self.local_class(node.func)
+            return Kind.MODULE if self.is_module_class(local) else Kind.NONE
+        word = _word("calls", name)
+        if word in ("argument", "next"):
+            inner = self.of(node.args[0], depth) if node.args else Kind.NONE
+            if word == "argument":
+                return inner
+            return Kind.TENSOR | Kind.HOST if inner & Kind.LOADER else Kind.NONE
+        kind = _WORDS.get(word, Kind.NONE)
+        if kind & Kind.HOST and any(k.arg == "device" for k in node.keywords):
+            return Kind.TENSOR
+        return kind
+
+    def _of_method(self, func: ast.Attribute, node: ast.Call, depth: int) -> Kind:
+        owner, name = self.of(func.value, depth), func.attr
+        if owner & Kind.TENSOR:
+            return self._of_tensor_method(owner, name, node)
+        if owner & Kind.MODULE:
+            if name in _methods("module"):
+                return owner
+            return Kind.TENSOR if name in ("forward", "generate") else Kind.NONE
+        if owner & Kind.TOKENIZER and name == "from_pretrained":
+            return Kind.TOKENIZER
+        if owner & Kind.ACCELERATOR and name == "prepare" and len(node.args) == 1:
+            return self.of(node.args[0], depth) | Kind.PLACED
+        if name == "to" and owner & (Kind.LOADER | Kind.PIPELINE):
+            return owner
+        if owner & Kind.ARRAY:
+            return Kind.ARRAY
+        return Kind.STRING if owner & Kind.STRING else Kind.NONE
+
+    def _of_tensor_method(self, owner: Kind, name: str, node: ast.Call) -> Kind:
+        if name in _methods("python"):
+            return Kind.NUMBER
+        if name in _methods("array"):
+            return Kind.ARRAY
+        if name in _methods("host"):
+            return Kind.TENSOR | Kind.HOST
+        if name in ("to", "cuda") and not _is_cpu(node):
+            return owner & ~Kind.HOST
+        return owner
+
+    def _of_returns(self, function: Function, depth: int, position: int | None = None) -> Kind:
+        if function in self._active:
+            return Kind.NONE
+        self._active.add(function)
+        kind = Kind.NONE
+        for node in self._tree.of(ast.Return):
+            if node.value is None or self._tree.function(node) is not function:
+                continue
+            value = node.value
+            if position is not None and isinstance(value, ast.Tuple):
+                value = value.elts[position] if position < len(value.elts) else value
+            kind |= self.of(value, depth - 2)
+        self._active.discard(function)
+        return kind
+
+    def _of_attribute(self, node: ast.Attribute, depth: int) -> Kind:
+        if isinstance(node.value, ast.Name) and node.value.id == "self":
+            owner = self._tree.class_of(node)
+            bindings = self._scopes.attributes.get(owner, {}).get(node.attr, []) if owner else []
+            kind = Kind.NONE
+            for binding in bindings:
+                kind |= self.of_binding(binding, node.attr, depth)
+            if not kind and node.attr == "device":
+                return Kind.DEVICE
+            return _without_guess(kind)
+        if node.attr == "device":
+            return Kind.DEVICE
+        value = self.of(node.value, depth)
+        if value & Kind.TENSOR:
+            if node.attr in _methods("tensor_attributes") or node.attr in ("loss", "logits", "last_hidden_state"):
+                return value
+            return Kind.NUMBER if node.attr in ("shape", "ndim", "dtype", "itemsize", "nbytes") else Kind.NONE
+        if value & Kind.MODULE and node.attr in ("weight", "bias"):
+            return Kind.TENSOR
+        return Kind.MODULE if value & Kind.MODULE and node.attr == "module" else Kind.NONE
+
+    def _of_subscript(self, node: ast.Subscript, depth: int) -> Kind:
+        value = self.of(node.value, depth)
+        if value & (Kind.TENSOR | Kind.ARRAY | Kind.NUMBER | Kind.STRING):
+            return value
+        return Kind.NONE
+
+
+def _constant(value: object) -> Kind:
+    if isinstance(value, (bool, int, float)):
+        return Kind.NUMBER
+    return Kind.STRING if isinstance(value, str) else Kind.NONE
+
+
+def _without_guess(kind: Kind) -> Kind:
+    """`GUESS` alone says nothing."""
+    return Kind.NONE if kind == Kind.GUESS else kind
+
+
+def _after(binding: Binding) -> tuple[int, int]:
+    """Where a binding begins to hold: past the end of its statement, or at the head of a loop."""
+    site = binding.site
+    if binding.how == "assign" or binding.how == "augment":
+        return (getattr(site, "end_lineno", 0), getattr(site, "end_col_offset", 0))
+    target = getattr(site, "target", None) or getattr(site, "optional_vars", None) or site
+    return (getattr(target, "lineno", 0), getattr(target, "col_offset", 0))
+
+
+def _default(function: Function, name: str) -> ast.expr | None:
+    args = function.args
+    positional = [*args.posonlyargs, *args.args]
+    pairs = dict(zip([a.arg for a in positional[len(positional) - len(args.defaults) :]], args.defaults, strict=False))
+    pairs |= {a.arg: d for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=False) if d is not None}
+    return pairs.get(name)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _is_cpu(call: ast.Call) -> bool:
+    value = argument(call, 0, "device")
+    if isinstance(value, ast.Constant):
+        return value.value == "cpu"
+    if isinstance(value, ast.Call) and value.args and isinstance(value.args[0], ast.Constant):
+        return value.args[0].value == "cpu"
+    return False
+
+
+_INFER: dict[type[ast.AST], Callable[[Kinds, Any, int], Kind]] = {
+    ast.Name: Kinds._of_name,
+    ast.Call: Kinds._of_call,
+    ast.Attribute: Kinds._of_attribute,
+    ast.Subscript: Kinds._of_subscript,
+    ast.BinOp: Kinds._of_operation,
+    ast.Compare: Kinds._of_comparison,
+    ast.UnaryOp: Kinds._of_unary,
+    ast.IfExp: Kinds._of_choice,
+    ast.Await: Kinds._of_value,
+    ast.Starred: Kinds._of_value,
+    ast.NamedExpr: Kinds._of_value,
+    ast.Constant: lambda kinds, node, depth: _constant(node.value),
+    ast.JoinedStr: lambda kinds, node, depth: Kind.STRING,
+    ast.List: lambda kinds, node, depth: Kind.LIST,
+    ast.Tuple: lambda kinds, node, depth: Kind.LIST,
+    ast.ListComp: lambda kinds, node, depth: Kind.LIST,
+}

@@ -1,0 +1,17 @@
+"""What a file tells the rest of its project: marks that make findings in other files moot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from neuronlint.source.file import SourceFile
+
+MARKING_LOADER = "marking-loader"
+"""A loader of the project marks the step by itself."""
+
+
+def marks(file: SourceFile) -> frozenset[str]:
+    """The marks of a file; looked for only where its text holds the words."""
+    worth = "ParallelLoader" in file.text or "MpDeviceLoader" in file.text
+    return frozenset({MARKING_LOADER}) if worth and file.roles.has_marking_loader else frozenset()

@@ -1,0 +1,432 @@
+"""What part a piece of code plays: training and evaluation loops, the forward of a module, guards, frameworks."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from neuronlint.data import load_toml, rules_root
+from neuronlint.source.kinds import Kind, Kinds
+from neuronlint.source.tree import FUNCTIONS, Function, SourceTree, constant, dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from neuronlint.source.names import Names
+    from neuronlint.source.scopes import Scopes
+
+Loop = ast.For | ast.AsyncFor | ast.While
+_CALL_DEPTH = 3
+"""How many calls deep a function is followed from the loop that calls it."""
+_RANK = re.compile(
+    r"(^|[._])(rank|local_rank|global_rank|is_main|is_master|is_main_process|is_rank_zero|main_process)$", re.I
+)
+_OPTIMIZER = re.compile(r"opt(im(izer)?)?(_?\w+)?$", re.IGNORECASE)
+_DEVICE_NAMES = ("cuda", "neuron", "xla", "cpu", "mps", "xpu", "hpu", "npu")
+
+
+@cache
+def _table() -> dict[str, Any]:
+    return load_toml(rules_root() / "source" / "roles.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A condition that a node runs under. `what` is cuda, cuda-like, neuron, import, main, rank, periodic, or empty
+    where it says nothing of these; `holds` is False in the arm where the condition is false."""
+
+    what: str
+    holds: bool
+    node: ast.AST
+
+
+@dataclass(slots=True)
+class TrainingStep:
+    """One place that trains: the loop if there is one in this file, the function, and the calls of the step."""
+
+    loop: Loop | None
+    function: Function | None
+    backward: ast.Call
+    steps: list[ast.Call] = field(default_factory=list)
+
+    @property
+    def body(self) -> ast.AST | None:
+        return self.loop or self.function
+
+
+class Roles:
+    """The parts that the code of one file plays, worked out when asked for."""
+
+    def __init__(self, tree: SourceTree, scopes: Scopes, names: Names, kinds: Kinds) -> None:
+        self._tree, self._scopes, self._names, self._kinds = tree, scopes, names, kinds
+        self._training: list[TrainingStep] | None = None
+        self._frameworks: frozenset[str] | None = None
+        self._markers: list[ast.Call] | None = None
+        self._hot: dict[Function, Loop | None] = {}
+
+    # frameworks
+
+    @property
+    def frameworks(self) -> frozenset[str]:
+        """The libraries of this file that own the training step (keys of `rules/source/roles.toml`)."""
+        if self._frameworks is None:
+            used = [
+                name for bases in self._tree.of(ast.ClassDef) for base in bases.bases for name in self._names.of(base)
+            ]
+            used += self._names.called()
+            self._frameworks = frozenset(
+                key
+                for key, globs in _table()["frameworks"].items()
+                if any(fnmatchcase(name, glob) for name in used for glob in globs)
+            )
+        return self._frameworks
+
+    @property
+    def step_is_owned(self) -> bool:
+        """Whether a framework owns the training step of this file."""
+        return bool(self.frameworks)
+
+    # the training step
+
+    @property
+    def training(self) -> list[TrainingStep]:
+        """Every place of the file that calls `backward`, with its loop and its optimizer steps."""
+        if self._training is None:
+            self._training = []
+            seen: set[ast.AST] = set()
+            for call in self._backward_calls():
+                function = self._enclosing(call)
+                loop = next(self._tree.loops(call), None) or self._loop_of_closure(call)
+                key = loop or function or self._tree.module
+                if key in seen:
+                    continue
+                seen.add(key)
+                self._training.append(TrainingStep(loop, function, call, self._steps_in(key)))
+        return self._training
+
+    def _backward_calls(self) -> list[ast.Call]:
+        calls = []
+        for call in self._names.methods("backward"):
+            owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+            if isinstance(owner, ast.Name) and owner.id == "ctx":
+                continue
+            if self._in_autograd_function(call):
+                continue
+            calls.append(call)
+        return calls
+
+    def _in_autograd_function(self, node: ast.AST) -> bool:
+        owner = self._tree.class_of(node)
+        return owner is not None and any("torch.autograd" in n for b in owner.bases for n in self._names.of(b))
+
+    def _enclosing(self, node: ast.AST) -> Function | None:
+        """The function around a node, that around it for a closure."""
+        function = self._tree.function(node)
+        while function is not None:
+            outer = self._tree.function(function)
+            if outer is None:
+                return function
+            function = outer
+        return None
+
+    def _loop_of_closure(self, node: ast.AST) -> Loop | None:
+        """The loop around the function that holds a node, for a closure defined in the loop's body."""
+        function = self._tree.function(node)
+        return next(self._tree.loops(function), None) if function is not None else None
+
+    def _steps_in(self, body: ast.AST) -> list[ast.Call]:
+        return [call for call in self.optimizer_steps() if self._tree.inside(call, body)]
+
+    def optimizer_steps(self) -> list[ast.Call]:
+        """The calls that step an optimizer: `opt.step()`, `scaler.step(opt)`, `xm.optimizer_step(opt)`."""
+        steps = []
+        for call in self._names.methods("step"):
+            owner = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+            kind = self._kinds.of(owner)
+            named = not kind and _OPTIMIZER.search(dotted(owner).rsplit(".", 1)[-1])
+            if named or kind & (Kind.OPTIMIZER | Kind.SCALER):
+                steps.append(call)
+        return steps + self._names.calls("torch_xla.core.xla_model.optimizer_step")
+
+    def hot_loop(self, node: ast.AST) -> Loop | None:
+        """The training loop that runs a node once for each batch: around it, or around the calls of its function."""
+        for loop in self._tree.loops(node):
+            if self.trains(loop):
+                return loop
+        function = self._tree.function(node)
+        return self._calling_loop(function, _CALL_DEPTH) if function is not None else None
+
+    def trains(self, loop: Loop) -> bool:
+        """Whether a pass of a loop is a training step: it calls `backward` itself or by a function of this file."""
+        for step in self.training:
+            if step.loop is loop:
+                return True
+            if step.loop is None and step.function is not None and self._calls(loop, step.function):
+                return True
+        return False
+
+    def is_step_function(self, function: Function | None) -> bool:
+        """Whether a function, called once for each batch, does the step and holds no loop of its own around it."""
+        return any(step.loop is None and step.function is function for step in self.training)
+
+    def _calls(self, loop: Loop, function: Function) -> bool:
+        """Whether a loop's own body calls a function (not an inner loop of it)."""
+        return any(next(self._tree.loops(call), None) is loop for call in self._calls_of(function))
+
+    def _calls_of(self, function: Function) -> list[ast.Call]:
+        if self._tree.class_of(function) is not None:
+            return [
+                c for c in self._names.methods(function.name)
+                if isinstance(c.func, ast.Attribute) and dotted(c.func.value) in ("self", "cls")
+            ]  # fmt: skip
+        return self._names.calls(f".{function.name}")
+
+    def _calling_loop(self, function: Function, depth: int) -> Loop | None:
+        if function in self._hot:
+            return self._hot[function]
+        self._hot[function] = None
+        found: Loop | None = None
+        for call in self._calls_of(function) if depth else ():
+            found = found or self.hot_loop(call)
+        self._hot[function] = found
+        return found
+
+    # markers
+
+    @property
+    def markers(self) -> list[ast.Call]:
+        """The calls that cut the lazy graph, by themselves or by a function of this file that does."""
+        if self._markers is None:
+            direct = self._names.calls(*_table()["markers"])
+            functions = {self._tree.function(call) for call in direct} - {None}
+            through = [
+                call
+                for function in functions
+                if function is not None and not any(True for _ in _loops_in(self._tree, function, direct))
+                for call in self._calls_of(function)
+            ]
+            self._markers = list(dict.fromkeys([*direct, *through]))
+        return self._markers
+
+    @property
+    def has_marking_loader(self) -> bool:
+        """Whether a loader of the file marks the step by itself."""
+        return bool(self._names.calls(*_table()["marking_loaders"]))
+
+    def marker_in(self, loop: ast.AST) -> ast.Call | None:
+        """The first step marker within a loop."""
+        return next((call for call in self.markers if self._tree.inside(call, loop)), None)
+
+    # evaluation and serving
+
+    def runs_model(self, loop: Loop) -> ast.Call | None:
+        """The first call of a module in a loop's own body, if there is one."""
+        for call in self._tree.of(ast.Call):
+            if self._kinds.of(call.func) & Kind.MODULE and next(self._tree.loops(call), None) is loop:
+                return call
+        return None
+
+    def forward_of(self, node: ast.AST) -> Function | None:
+        """The `forward` of a module of this file that a node lies in, or a method that it calls."""
+        function = self._tree.function(node)
+        owner = self._tree.class_of(function) if function is not None else None
+        if function is None or not self._kinds.is_module_class(owner):
+            return None
+        if function.name == "forward" or function.name in self._methods_of_forward(owner):
+            return function
+        return None
+
+    def _methods_of_forward(self, owner: ast.ClassDef | None) -> set[str]:
+        """The other methods of a class that its `forward` calls, through each other too."""
+        bodies = {item.name: item for item in owner.body if isinstance(item, FUNCTIONS)} if owner is not None else {}
+        bodies.pop("__init__", None)
+        found, todo = set[str](), ["forward"]
+        while todo:
+            body = bodies.get(todo.pop())
+            called = (
+                [n.attr for n in ast.walk(body) if isinstance(n, ast.Attribute) and dotted(n.value) == "self"]
+                if body
+                else ()
+            )
+            new = {name for name in called if name in bodies} - found - {"forward"}
+            found |= new
+            todo += sorted(new)
+        return found
+
+    # guards
+
+    def guards(self, node: ast.AST) -> Iterator[Guard]:
+        """The conditions that a node runs under, innermost first, those around the calls of its function left out."""
+        child: ast.AST = node
+        for up in self._tree.ancestors(node):
+            if isinstance(up, ast.If) and child is not up.test:
+                yield from self._conditions(up.test, child in up.body)
+            elif isinstance(up, ast.IfExp) and child is not up.test:
+                yield from self._conditions(up.test, child is up.body)
+            elif isinstance(up, ast.BoolOp) and isinstance(up.op, ast.And):
+                for value in up.values[: up.values.index(child)] if child in up.values else ():
+                    yield from self._conditions(value, True)
+            elif isinstance(up, ast.Try) and _catches_import(up) and (child in up.body):
+                yield Guard("import", True, up)
+            elif isinstance(up, FUNCTIONS) and isinstance(child, ast.stmt):
+                yield from self._early_exits(up, child)
+            child = up
+
+    def _early_exits(self, function: Function, statement: ast.stmt) -> Iterator[Guard]:
+        """`if not torch.cuda.is_available(): return` above a statement guards it."""
+        for item in function.body:
+            if item is statement:
+                return
+            if isinstance(item, ast.If) and not item.orelse and isinstance(item.body[-1], (ast.Return, ast.Raise)):
+                yield from self._conditions(item.test, False)
+
+    def guarded(self, node: ast.AST, *what: str) -> Guard | None:
+        """The innermost guard of one of these kinds that holds at a node."""
+        return next((guard for guard in self.guards(node) if guard.what in what and guard.holds), None)
+
+    def _conditions(self, test: ast.expr, holds: bool) -> Iterator[Guard]:
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            yield from self._conditions(test.operand, not holds)
+        elif isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) == holds:
+            for value in test.values:
+                yield from self._conditions(value, holds)
+        else:
+            what, positive = self.condition(test)
+            if what:
+                yield Guard(what, holds == positive, test)
+
+    def condition(self, test: ast.expr, depth: int = 4) -> tuple[str, bool]:
+        """What a test asks for, and whether it is true where that is so."""
+        if depth < 0:
+            return "", True
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            what, positive = self.condition(test.operand, depth - 1)
+            return what, not positive
+        if isinstance(test, ast.BoolOp):
+            found = [self.condition(value, depth - 1) for value in test.values]
+            known = [pair for pair in found if pair[0]]
+            return known[0] if known and (isinstance(test.op, ast.And) or len(known) == len(found)) else ("", True)
+        if isinstance(test, ast.Compare):
+            return self._comparison(test, depth)
+        if isinstance(test, ast.Call):
+            return self._tested_call(test, depth)
+        if isinstance(test, ast.Attribute) and test.attr == "is_cuda":
+            return "cuda", True
+        if isinstance(test, (ast.Name, ast.Attribute)):
+            return self._tested_name(test, depth)
+        return "", True
+
+    def _tested_call(self, test: ast.Call, depth: int) -> tuple[str, bool]:
+        for name in self._names.of(test.func):
+            for what, globs in _table()["guards"].items():
+                if name in globs:
+                    return what, True
+            if name == "bool" and test.args:
+                return self.condition(test.args[0], depth - 1)
+        text = dotted(test.func)
+        if text.endswith("is_available") and "cuda" in text:
+            return "cuda", True
+        if isinstance(test.func, ast.Attribute) and test.func.attr == "startswith" and test.args:
+            return _by_device(str(constant(test.args[0])))
+        if text.endswith("hasattr") or text == "hasattr":
+            return ("neuron", True) if len(test.args) == 2 and constant(test.args[1]) == "neuron" else ("", True)
+        return ("rank", True) if _RANK.search(text) else ("", True)
+
+    def _tested_name(self, test: ast.Name | ast.Attribute, depth: int) -> tuple[str, bool]:
+        text = dotted(test)
+        if _RANK.search(text) and not text.endswith("rank"):
+            return "rank", True
+        if any(name.split(".")[0] == "torch_xla" or name.startswith("torch_neuronx") for name in self._names.of(test)):
+            return "neuron", True
+        if text.endswith("TYPE_CHECKING"):
+            return "typing", True
+        bindings = self._bindings(test)
+        found = [self.condition(b.value, depth - 1) for b in bindings if b.value is not None and not b.path]
+        known = [pair for pair in found if pair[0]]
+        if known:
+            return known[0]
+        last = text.rsplit(".", 1)[-1].lower()
+        if last in (
+            "use_cuda",
+            "cuda",
+            "use_gpu",
+            "gpu",
+            "has_cuda",
+            "is_cuda",
+            "cuda_available",
+            "use_gpus",
+            "with_cuda",
+            "on_gpu",
+        ):
+            return "cuda", True
+        return ("cuda", False) if last in ("no_cuda", "cpu_only", "use_cpu", "no_gpu") else ("", True)
+
+    def _bindings(self, test: ast.Name | ast.Attribute) -> list[Any]:
+        if isinstance(test, ast.Name):
+            return self._scopes.lookup(test.id, test)[1]
+        owner = self._tree.class_of(test)
+        return (
+            self._scopes.attributes.get(owner, {}).get(test.attr, []) if owner and dotted(test.value) == "self" else []
+        )
+
+    def _comparison(self, test: ast.Compare, depth: int) -> tuple[str, bool]:
+        if len(test.ops) != 1:
+            return "", True
+        left, op, right = test.left, test.ops[0], test.comparators[0]
+        if isinstance(left, ast.Name) and left.id == "__name__":
+            return "main", isinstance(op, ast.Eq)
+        if (
+            isinstance(op, (ast.Is, ast.IsNot))
+            and constant(right) is None
+            and isinstance(left, (ast.Name, ast.Attribute))
+        ):
+            what, _ = self._tested_name(left, depth - 1)
+            return (what, isinstance(op, ast.IsNot)) if what == "neuron" else ("", True)
+        if isinstance(op, (ast.Gt, ast.GtE)) and isinstance(left, ast.Call):
+            return self._tested_call(left, depth)
+        if any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod) for n in (left, right)):
+            return "periodic", isinstance(op, ast.Eq)
+        if isinstance(op, (ast.Eq, ast.NotEq)) and self._is_rank(left) and constant(right) == 0:
+            return "rank", isinstance(op, ast.Eq)
+        if isinstance(op, (ast.In, ast.NotIn)) and isinstance(left, ast.Constant):
+            what, positive = _by_device(str(left.value))
+            return what, positive == isinstance(op, ast.In)
+        text = constant(right) if isinstance(constant(right), str) else constant(left)
+        if isinstance(op, (ast.Eq, ast.NotEq)) and isinstance(text, str):
+            what, positive = _by_device(text)
+            return what, positive == isinstance(op, ast.Eq)
+        return "", True
+
+    def _is_rank(self, node: ast.expr) -> bool:
+        text = dotted(node.func) if isinstance(node, ast.Call) else dotted(node)
+        return bool(re.search(r"(^|[._])(get_)?(local_|global_)?(rank|ordinal)$", text, re.I))
+
+
+def _by_device(text: str) -> tuple[str, bool]:
+    """The guard that a comparison with a device's name makes."""
+    name = text.split(":")[0].lower()
+    if name not in _DEVICE_NAMES:
+        return "", True
+    if name in ("neuron", "xla"):
+        return "neuron", True
+    if name == "cpu":
+        return "device", False
+    return "cuda" if name == "cuda" else "other-device", True
+
+
+def _catches_import(node: ast.Try) -> bool:
+    names = [
+        dotted(item) for h in node.handlers for item in ([h.type] if not isinstance(h.type, ast.Tuple) else h.type.elts)
+    ]
+    return any(name in ("ImportError", "ModuleNotFoundError", "Exception", "") for name in names)
+
+
+def _loops_in(tree: SourceTree, function: Function, calls: list[ast.Call]) -> Iterator[Loop]:
+    """The loops of a function around any of these calls."""
+    for call in calls:
+        if tree.function(call) is function:
+            yield from tree.loops(call)

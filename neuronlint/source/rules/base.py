@@ -1,0 +1,91 @@
+"""What every source rule is made of: which files and stacks it looks at, and findings built from its texts."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import ClassVar
+
+from neuronlint.finding import Confidence, Evidence, Finding, Fix, Severity
+from neuronlint.knowledge.checks import Check, check, fits
+from neuronlint.source.file import SourceFile
+from neuronlint.stack import Stack
+
+
+class SourceRule:
+    """A rule of the source lane: one class a file, found by being in this package.
+
+    `words` are pieces of text of which a file has to hold one for the rule to be worth running: the speed of the
+    lane rests on them. `check` yields one finding a place; a rule never raises for odd code.
+    """
+
+    code: ClassVar[str]
+    words: ClassVar[tuple[str, ...]]
+
+    def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
+        raise NotImplementedError
+
+    @property
+    def texts(self) -> Check:
+        return check(self.code)
+
+    def applies(self, stack: Stack) -> bool:
+        """Whether the rule has anything to say on a stack: its `stacks` in `rules/checks`, all where there are none."""
+        stacks = self.texts.stacks
+        return not stacks or any(fits(row, stack) for row in stacks)
+
+    def at(
+        self,
+        file: SourceFile,
+        node: ast.AST,
+        stack: Stack,
+        *,
+        severity: Severity | None = None,
+        confidence: Confidence = Confidence.HIGH,
+        then: str | None = None,
+        advice: str | None = None,
+        evidence: tuple[Evidence, ...] = (),
+        fix: Fix | None = None,
+        head: bool = True,
+        unless: tuple[str, ...] = (),
+        **words: str,
+    ) -> Finding:
+        """A finding at a node; what is not given comes from the rule's texts, whose `{names}` the words fill.
+
+        Evidence of low confidence never makes an error. `unless` names marks of the project that make the finding
+        moot, see `SourceResult.marks`.
+        """
+        texts = self.texts
+        wanted = severity or texts.severity_for(stack)
+        if confidence is Confidence.LOW and wanted is Severity.ERROR:
+            wanted = Severity.WARNING
+        return Finding(
+            code=self.code,
+            name=texts.name,
+            severity=wanted,
+            confidence=confidence,
+            message=filled(texts.headline, words),
+            span=file.tree.span(node, head=head),
+            then=filled(texts.then_for(stack) if then is None else then, words),
+            help=filled(advice or texts.help_for(stack), words) or None,
+            evidence=evidence or texts.evidence,
+            fix=fix,
+            unless=unless,
+        )
+
+    def switched_off(self, file: SourceFile, node: ast.AST, finding: Finding) -> Finding:
+        """The same finding at info level where a guard on CUDA rightly switches the code off on the chip."""
+        guard = file.roles.guarded(node, "cuda", "other-device")
+        if guard is None or finding.severity is Severity.INFO:
+            return finding
+        return replace(
+            finding, severity=Severity.INFO, then=f"it never runs there: {file.tree.segment(guard.node, 40)}"
+        )
+
+
+def filled(template: str, words: Mapping[str, str]) -> str:
+    """A template with its words put in; braces inside a word stay braces."""
+    for name, value in words.items():
+        template = template.replace(f"{{{name}}}", value)
+    return template
