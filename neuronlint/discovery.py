@@ -1,84 +1,89 @@
-"""From paths to Python files, and a quick look at which of them hold models, without running anything."""
+"""From paths to Python files, without reading them. Fast enough for trees of thousands."""
 
 from __future__ import annotations
 
-import ast
-import io
 import os
-import tokenize
-import warnings
+import re
 from dataclasses import dataclass
-from fnmatch import fnmatch
+from fnmatch import translate
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuronlint.errors import ConfigurationError
-from neuronlint.finding import Finding, Span
-from neuronlint.own import own_finding
+from neuronlint.gitignore import Ignores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-EXCLUDED = (
-    ".eggs", ".git", ".hg", ".mypy_cache", ".nox", ".pytest_cache", ".ruff_cache", ".svn", ".tox", ".venv",
-    "__pycache__", "build", "dist", "node_modules", "site-packages", "venv",
-)  # fmt: skip
+EXCLUDED = frozenset({
+    ".eggs", ".git", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".neuronlint_cache", ".nox", ".pytest_cache",
+    ".ruff_cache", ".svn", ".tox", ".venv", "__pycache__", "build", "dist", "node_modules", "site-packages", "venv",
+})  # fmt: skip
 """Folders that are never walked into; a path given by name is checked all the same."""
 
-_TORCH_LIBRARIES = frozenset(
-    {"torch", "torchvision", "torchaudio", "timm", "transformers", "diffusers", "lightning", "pytorch_lightning"}
-)
-_MODEL_BASES = ("Module", "LightningModule", "PreTrainedModel", "ModelMixin")
-_FACTORIES = ("build", "get_model")
+SUFFIXES = (".py", ".pyw", ".ipynb")
+_GIVEN = ("", ".pyi", *SUFFIXES)
+
+Stamp = tuple[int, int]
+"""A file's time of change in nanoseconds, and its size: the same stamp is taken for the same content."""
 
 
 @dataclass(frozen=True, slots=True)
-class SourceFile:
-    """A Python file as read. `problem` is the finding of a file that cannot be read or parsed, with no lines then
-    if it could not even be decoded."""
+class FoundFile:
+    """A Python file or notebook, as shown to users; `stamp` is None where it could not be asked for."""
 
     path: str
-    lines: tuple[str, ...] = ()
-    has_models: bool = False
-    is_script: bool = False
-    problem: Finding | None = None
+    stamp: Stamp | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """The files of a run, and one line for each path that gave none."""
+    """The files of a run, sorted, the folders among theirs that are packages, and one line for each path without."""
 
-    files: tuple[SourceFile, ...]
+    files: tuple[FoundFile, ...]
+    packages: frozenset[str] = frozenset()
     problems: tuple[str, ...] = ()
 
 
-def discover(paths: Sequence[str], exclude: Sequence[str] = ()) -> Discovery:
-    """Reads every Python file of the paths once, sorted. A path that gives none is a problem, not an exception."""
-    found: dict[str, None] = {}
+def discover(paths: Sequence[str], exclude: Sequence[str] = (), *, force_exclude: bool = False) -> Discovery:
+    """Every Python file and notebook of the paths, once. A path that gives none is a problem, not an exception.
+
+    `force_exclude` applies `exclude` to files that are given by name too, as pre-commit gives them.
+    """
+    found: dict[str, FoundFile] = {}
     problems = []
     for path in paths:
         try:
-            found.update(dict.fromkeys(python_files(path, exclude)))
+            files = python_files(path, exclude)
         except ConfigurationError as error:
             problems.append(str(error))
-    return Discovery(tuple(read(path) for path in sorted(found)), tuple(problems))
+            continue
+        kept = [f for f in files if not excluded(f.path, exclude)] if force_exclude else files
+        found.update({file.path: file for file in kept})
+    files = [found[path] for path in sorted(found)]
+    folders = {file.path.rpartition("/")[0] for file in files if file.path.endswith("__init__.py")}
+    return Discovery(tuple(files), frozenset(folders), tuple(problems))
 
 
-def python_files(path: str, exclude: Sequence[str] = ()) -> list[str]:
-    """The Python files of one path, shown relative to the working directory.
+def python_files(path: str, exclude: Sequence[str] = ()) -> list[FoundFile]:
+    """The Python files and notebooks of one path, shown relative to the working directory.
 
     Raises `ConfigurationError` where the path is missing, is no Python file, or holds none.
     """
-    if not Path(path).exists():
-        raise ConfigurationError(f"{path}: no such file or directory; check the spelling, or the directory you are in")
+    try:
+        status = Path(path).stat()
+    except (OSError, ValueError) as error:
+        reason = "no such file or directory" if isinstance(error, FileNotFoundError) else "cannot be reached"
+        raise ConfigurationError(f"{path}: {reason}; check the spelling, or the directory you are in") from None
     if Path(path).is_dir():
-        files = list(_walk(Path(path), exclude))
+        files = list(_walk(path, exclude))
         if not files:
             raise ConfigurationError(f"{path}: no Python files in this directory; give a file, or another directory")
         return files
-    if Path(path).suffix not in ("", ".py", ".pyw"):
-        raise ConfigurationError(f"{path}: not a Python file; give a .py file or a directory of them")
-    return [shown(path)]
+    if Path(path).suffix not in _GIVEN:
+        raise ConfigurationError(f"{path}: not a Python file; give a .py file, a notebook or a directory of them")
+    return [FoundFile(shown(path), (status.st_mtime_ns, status.st_size))]
 
 
 def shown(path: str | Path) -> str:
@@ -92,118 +97,56 @@ def shown(path: str | Path) -> str:
 
 def excluded(path: str, patterns: Iterable[str]) -> bool:
     """Whether a glob names this path, one of its folders or its file name."""
+    globs = tuple(patterns)
+    if not globs:
+        return False
     parts = path.split("/")
     heads = ["/".join(parts[: n + 1]) for n in range(len(parts))]
-    return any(fnmatch(name, pattern.rstrip("/")) for pattern in patterns for name in (*parts, *heads))
+    matches = _matcher(globs).match
+    return any(matches(name) for name in (*parts, *heads))
 
 
-def _walk(root: Path, exclude: Sequence[str]) -> Iterator[str]:
-    for folder, names, files in os.walk(root):
-        kept = [n for n in sorted(names) if n not in EXCLUDED and not n.endswith(".egg-info")]
-        names[:] = [n for n in kept if not excluded(shown(Path(folder, n)), exclude)]
-        for name in sorted(files):
-            path = shown(Path(folder, name))
-            if name.endswith((".py", ".pyw")) and not excluded(path, exclude):
-                yield path
+@cache
+def _matcher(globs: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(translate(os.path.normcase(glob.rstrip("/"))) for glob in globs))
 
 
-def read(path: str) -> SourceFile:
-    """Reads and parses one file; what goes wrong becomes its `problem`."""
+def _walk(root: str, exclude: Sequence[str]) -> Iterator[FoundFile]:
+    """In no order; folders that are links are not followed."""
+    top = shown(root)
+    todo = [("", Ignores.at(root))]
+    while todo:
+        folder, above = todo.pop()
+        entries = _entries(f"{root}/{folder}" if folder else root)
+        ignores = above.enter(folder, {entry.name for entry in entries if entry.name.startswith(".git")})
+        for entry in entries:
+            name = entry.name
+            inner = f"{folder}/{name}" if folder else name
+            path = f"{top}/{inner}" if top != "." else inner
+            if entry.is_dir(follow_symlinks=False):
+                if not (
+                    name in EXCLUDED or name.endswith(".egg-info") or _left_out(path, inner, True, ignores, exclude)
+                ):
+                    todo.append((inner, ignores))
+            elif name.endswith(SUFFIXES) and not entry.is_dir() and not _left_out(path, inner, False, ignores, exclude):
+                yield FoundFile(path, _stamp(entry))
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
     try:
-        data = Path(path).read_bytes()
-        text = decode(data)
-    except OSError as error:
-        return SourceFile(path, problem=_unreadable(path, f"the file cannot be read: {error.strerror or error}"))
-    except (SyntaxError, UnicodeDecodeError, LookupError) as error:
-        return SourceFile(path, problem=_undecodable(path, data, error))
-    lines = tuple(text.split("\n"))
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []  # a folder that may not be read holds nothing for us
+
+
+def _left_out(path: str, inner: str, is_dir: bool, ignores: Ignores, exclude: Sequence[str]) -> bool:
+    return (bool(exclude) and excluded(path, exclude)) or (bool(ignores.layers) and ignores.ignored(inner, is_dir))
+
+
+def _stamp(entry: os.DirEntry[str]) -> Stamp | None:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text, path)
-    except SyntaxError as error:
-        return SourceFile(path, lines, problem=_syntax_error(path, error))
-    except (ValueError, RecursionError, MemoryError) as error:
-        return SourceFile(path, lines, problem=_unreadable(path, f"the file cannot be parsed: {_one_line(error)}"))
-    return SourceFile(path, lines, has_models=holds_models(tree), is_script=_is_script(tree))
-
-
-def decode(data: bytes) -> str:
-    """Python source as text, by its encoding line or mark, line ends made `\\n`."""
-    encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-    return io.TextIOWrapper(io.BytesIO(data), encoding).read()
-
-
-def holds_models(tree: ast.Module) -> bool:
-    """Whether capture has something to do in this file: a module class, or a factory that the contract names."""
-    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-    if "neuronlint_models" in functions:
-        return True
-    if not _imports_torch(tree):
-        return False
-    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    return not functions.isdisjoint(_FACTORIES) or any(_is_model(node) for node in classes)
-
-
-def _imports_torch(tree: ast.Module) -> bool:
-    for node in ast.walk(tree):
-        names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names = [node.module]
-        if any(name.split(".")[0] in _TORCH_LIBRARIES for name in names):
-            return True
-    return False
-
-
-def _is_model(node: ast.ClassDef) -> bool:
-    """A base that reads like a module, or a forward method (the base may be a class of another file)."""
-    for base in node.bases:
-        target = base.value if isinstance(base, ast.Subscript) else base
-        name = target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")
-        if name.endswith(_MODEL_BASES):
-            return True
-    return any(isinstance(item, ast.FunctionDef) and item.name == "forward" for item in node.body)
-
-
-def _is_script(tree: ast.Module) -> bool:
-    """Whether running the file does something that `--observe` could watch."""
-    passive = (
-        ast.FunctionDef,
-        ast.AsyncFunctionDef,
-        ast.ClassDef,
-        ast.Import,
-        ast.ImportFrom,
-        ast.Assign,
-        ast.AnnAssign,
-    )
-    return _imports_torch(tree) and any(
-        not isinstance(node, passive) and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
-        for node in tree.body
-    )
-
-
-def _syntax_error(path: str, error: SyntaxError) -> Finding:
-    line = error.lineno or 1
-    span = Span(path, line, max(error.offset or 1, 1))
-    return own_finding("NRN901", span, reason=f"syntax error: {error.msg}")
-
-
-def _unreadable(path: str, reason: str) -> Finding:
-    return own_finding("NRN901", Span(path, 1), reason=reason)
-
-
-def _undecodable(path: str, data: bytes, error: Exception) -> Finding:
-    """At the line of the first byte that is not UTF-8, where that is the cause."""
-    try:
-        data.decode()
-    except UnicodeDecodeError as wrong:
-        line = data.count(b"\n", 0, wrong.start) + 1
-        byte = f"byte 0x{data[wrong.start]:02x} is not UTF-8; save it as UTF-8, or name its encoding in the first line"
-        return own_finding("NRN901", Span(path, line), reason=f"the file cannot be decoded: {byte}")
-    return _unreadable(path, f"the file cannot be decoded: {_one_line(error)}")
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+        status = entry.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size

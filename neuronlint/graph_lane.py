@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuronlint.capture.messages import CRASHED, CaptureFailure, CaptureRequest, CaptureResult
-from neuronlint.discovery import decode, shown
+from neuronlint.analysis import decode
+from neuronlint.discovery import shown
 from neuronlint.errors import NeuronlintError
 from neuronlint.finding import Finding, Severity, Span
 from neuronlint.own import own_finding

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from neuronlint.finding import Finding, Severity
+from neuronlint.finding import Finding, Severity, Span
 from neuronlint.stack import Stack
 
 
@@ -69,6 +69,12 @@ class Report:
     torch_version: str | None = None
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Lines of the files that findings point into, by path as in their spans, for renderers that show source."""
+    cells: Mapping[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)
+    """Lines of the cells of notebooks, by path and number."""
+
+    def lines(self, span: Span) -> tuple[str, ...]:
+        """The lines of the file, or of the notebook's cell, that a span lies in; none where they are not at hand."""
+        return self.cells.get((span.path, span.cell), ()) if span.cell else self.sources.get(span.path, ())
 
     def count(self, severity: Severity) -> int:
         return sum(finding.severity is severity for finding in self.findings)

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neuronlint import graph_lane, suppress
+from neuronlint import batch, graph_lane, source_lane, suppress
+from neuronlint.analysis import Analysis, analyse
 from neuronlint.capture.messages import CaptureRequest
 from neuronlint.capture.specs import parse_inputs
 from neuronlint.config import Settings
-from neuronlint.discovery import Discovery, SourceFile, decode, discover, shown
+from neuronlint.discovery import Discovery, discover, shown
 from neuronlint.errors import ConfigurationError
 from neuronlint.finding import Finding, Severity
 from neuronlint.graph_lane import LaneResult, Limits
@@ -22,6 +23,7 @@ from neuronlint.knowledge import checks
 from neuronlint.own import own_finding
 from neuronlint.report import Report, Skipped
 from neuronlint.select import Selection
+from neuronlint.sources import Cells, Sources
 
 if TYPE_CHECKING:
     from neuronlint.stack import Resolved
@@ -36,7 +38,10 @@ def _no_progress(done: int, total: int, what: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CheckOptions:
-    """What a `check` is asked for; the stack is resolved and the settings are merged before."""
+    """What a `check` is asked for; the stack is resolved and the settings are merged before.
+
+    `stdin` is a name and what stands for that file; only the source lane looks at it.
+    """
 
     resolved: Resolved
     paths: tuple[str, ...] = ()
@@ -51,6 +56,9 @@ class CheckOptions:
     source_only: bool = False
     graph_only: bool = False
     no_exec: bool = False
+    no_cache: bool = False
+    force_exclude: bool = False
+    stdin: tuple[str, bytes] | None = None
     observe: bool = False
     optimizer: str | None = None
     today: dt.date = field(default_factory=dt.date.today)
@@ -77,51 +85,73 @@ def run(options: CheckOptions) -> Outcome:
     Raises `ConfigurationError` where nothing of it can be checked, `InputSpecError` for an input that does not parse.
     """
     parse_inputs(options.inputs)  # a spec that does not parse ends the run here, not in every capture
-    discovery = discover(options.paths, options.exclude)
-    if discovery.problems and not discovery.files and options.model is None:
+    discovery = _discovered(options)
+    if discovery.problems and not discovery.files and options.model is None and options.stdin is None:
         raise ConfigurationError("\n".join(discovery.problems))
-    requests, skipped = _requests(options, discovery)
+    files = _analysed(options, discovery)
+    requests, skipped = _requests(options, files)
     if requests:
         graph_lane.knowledge()  # a broken table ends the run before minutes of capture, not after
     lanes = _captured(options, requests)
     problems = discovery.problems + tuple(lane.problem for lane in lanes if lane.problem)
-    if not discovery.files and problems and all(lane.problem for lane in lanes):
+    if not files and problems and all(lane.problem for lane in lanes):
         raise ConfigurationError("\n".join(dict.fromkeys(problems)))
-    report = _report(options, discovery, dict(zip((r.path for r in requests), lanes, strict=True)), lanes, skipped)
-    return Outcome(report, problems, tuple(lane.crash for lane in lanes if lane.crash))
+    by_path = dict(zip((r.path for r in requests), lanes, strict=True))
+    report = _report(options, discovery, files, by_path, lanes, skipped)
+    crashes = [file.crash for file in files.values() if file.crash] + [lane.crash for lane in lanes if lane.crash]
+    return Outcome(report, problems, tuple(crashes))
 
 
 def capture_requests(options: CheckOptions) -> list[CaptureRequest]:
     """The captures that the options ask for, for commands that want graphs only."""
     parse_inputs(options.inputs)
-    discovery = discover(options.paths, options.exclude)
+    discovery = _discovered(options)
     if discovery.problems:
         raise ConfigurationError("\n".join(discovery.problems))
-    return _requests(options, discovery)[0]
+    return _requests(options, _analysed(options, discovery))[0]
 
 
-def _requests(options: CheckOptions, discovery: Discovery) -> tuple[list[CaptureRequest], list[Skipped]]:
+def _discovered(options: CheckOptions) -> Discovery:
+    return discover(options.paths, options.exclude, force_exclude=options.force_exclude)
+
+
+def _analysed(options: CheckOptions, discovery: Discovery) -> dict[str, Analysis]:
+    """What the source lane says of each file, and of standard input, by path."""
+    stack = options.resolved.stack
+    cache = None
+    if not options.no_cache and discovery.files:
+        from neuronlint.cache import Cache
+
+        cache = Cache.open(Path(options.settings.path or "x").parent, stack)
+    found = batch.analyses(discovery.files, stack, cache=cache, jobs=options.jobs)
+    if options.stdin is not None:
+        name, data = options.stdin
+        found[name] = analyse(name, stack, data)
+    return found
+
+
+def _requests(options: CheckOptions, files: Mapping[str, Analysis]) -> tuple[list[CaptureRequest], list[Skipped]]:
     """What to capture, and why the rest is not."""
-    if options.source_only:
+    if options.source_only or (options.stdin is not None and not options.model):
         return [], []
-    files = [file for file in discovery.files if _wants_capture(file, options)]
+    wanted = [path for path, file in files.items() if _wants_capture(path, file, options)]
     missing = "graph checks are off: --no-exec" if options.no_exec else None
-    if missing is None and (files or options.model) and (reason := graph_lane.torch_missing()):
+    if missing is None and (wanted or options.model) and (reason := graph_lane.torch_missing()):
         missing = f"graph checks skipped: {reason}"
     if missing and options.model:
         raise ConfigurationError(f"--model {options.model}: {missing}")
     if missing:
-        return [], [Skipped(file.path, missing) for file in files]
-    requests = [_request(options, path=file.path) for file in files]
+        return [], [Skipped(path, missing) for path in wanted]
+    requests = [_request(options, path=path) for path in wanted]
     if options.model:
         requests.append(_request(options, model=options.model))
     return requests, []
 
 
-def _wants_capture(file: SourceFile, options: CheckOptions) -> bool:
-    if file.problem is not None:
+def _wants_capture(path: str, file: Analysis, options: CheckOptions) -> bool:
+    if not file.parsed:
         return False
-    return file.has_models or (options.observe and file.is_script) or bool(_settings_models(file.path, options))
+    return file.has_models or (options.observe and file.is_script) or bool(_settings_models(path, options))
 
 
 def _settings_models(path: str | None, options: CheckOptions) -> tuple[Mapping[str, Any], ...]:
@@ -164,30 +194,67 @@ def _captured(options: CheckOptions, requests: Sequence[CaptureRequest]) -> list
 def _report(
     options: CheckOptions,
     discovery: Discovery,
-    by_path: dict[str | None, LaneResult],
+    files: Mapping[str, Analysis],
+    by_path: Mapping[str | None, LaneResult],
     lanes: Sequence[LaneResult],
     skipped: list[Skipped],
 ) -> Report:
-    found = [file.problem for file in discovery.files if file.problem is not None]
-    found += [finding for lane in lanes for finding in lane.findings]
-    found += _ended(options.resolved)
+    graph = [finding for lane in lanes for finding in lane.findings]
+    found = _of_source(options, discovery, files, graph) + graph + _ended(options.resolved)
     found = [finding for finding in dict.fromkeys(found) if options.selection.keeps(finding)]
-    own = {file.path: file.lines for file in discovery.files if file.lines}
-    sources = own | _other_sources(found, own)
-    kept, suppressed = suppress.apply(found, sources, judged=_judged(options, by_path))
+    sources = _sources(options, files, found)
+    kept, by_comment = _suppressed(found, files, sources, _judged(options, files, by_path))
     kept, by_entry = suppress.apply_entries(
         kept, options.settings.ignore_entries, options.settings.path or "", options.today
     )
+    hidden = tuple(sorted(by_comment + by_entry, key=lambda finding: finding.sort_key))
     return Report(
         stack=options.resolved.stack,
         findings=_final(kept, options),
         models=tuple(model for lane in lanes for model in lane.models),
         skipped=tuple(skipped + [item for lane in lanes for item in lane.skipped]),
-        files=len(discovery.files),
-        suppressed=suppressed + by_entry,
+        files=len(files),
+        suppressed=len(hidden),
+        hidden=hidden,
         torch_version=next((lane.torch_version for lane in lanes if lane.torch_version), graph_lane.torch_version()),
         sources=sources,
+        cells=Cells(sources),
     )
+
+
+def _of_source(
+    options: CheckOptions, discovery: Discovery, files: Mapping[str, Analysis], graph: Iterable[Finding]
+) -> list[Finding]:
+    """What the source lane found, without what the graph lane knows better of the same line."""
+    found = source_lane.resolved(files, discovery.packages)
+    if options.graph_only:
+        return [finding for finding in found if checks.check(finding.code).lane == "own"]
+    lines = {(f.span.path, f.span.line, f.code) for f in graph if f.span is not None}
+    if not lines:
+        return found
+    return [f for f in found if not any((*_where(f), better) in lines for better in checks.check(f.code).superseded_by)]
+
+
+def _where(finding: Finding) -> tuple[str, int]:
+    return (finding.span.path, finding.span.line) if finding.span else ("", 0)
+
+
+def _sources(options: CheckOptions, files: Mapping[str, Analysis], found: Iterable[Finding]) -> Sources:
+    """The lines that findings and comments may ask for: read when they do."""
+    paths = [path for path, file in files.items() if file.comments]
+    paths += [finding.span.path for finding in found if finding.span]
+    return Sources(paths, dict([options.stdin]) if options.stdin else {})
+
+
+def _suppressed(
+    found: Sequence[Finding], files: Mapping[str, Analysis], sources: Sources, judged: suppress.Judged
+) -> tuple[list[Finding], list[Finding]]:
+    """Only files whose text may hold a suppression are read for it; those of other packages are asked too."""
+    outside = {f.span.path for f in found if f.span} - files.keys()
+    asked = [path for path in sources if path in outside or (path in files and files[path].comments)]
+    lines = {path: sources[path] for path in asked if not path.endswith(".ipynb")}
+    cells = {place: cell for place, cell in Cells(sources).items() if place[0] in asked}
+    return suppress.apply(found, lines, cells=cells, judged=judged)
 
 
 def _ended(resolved: Resolved) -> list[Finding]:
@@ -197,12 +264,20 @@ def _ended(resolved: Resolved) -> list[Finding]:
     return [own_finding("NRN903", mode=stack.mode, frontend=stack.frontend, target=stack.target, note=resolved.note)]
 
 
-def _judged(options: CheckOptions, by_path: dict[str | None, LaneResult]) -> suppress.Judged:
+def _judged(
+    options: CheckOptions, files: Mapping[str, Analysis], by_path: Mapping[str | None, LaneResult]
+) -> suppress.Judged:
     """Whether a rule was run on the whole of a file: one that was not cannot make a comment unused."""
+    from neuronlint.source.rules import on
+
+    of_source = {rule.code for rule in on(options.resolved.stack)} if not options.graph_only else set()
 
     def judged(path: str, code: str) -> bool:
-        lane = by_path.get(path)
-        ran = lane is not None and lane.whole and checks.check(code).lane != "source"
+        lane, file = by_path.get(path), files.get(path)
+        if checks.check(code).lane == "source":
+            ran = file is not None and file.parsed and code in of_source
+        else:
+            ran = lane is not None and lane.whole
         return ran and options.selection.on(code) and not options.selection.ignored_in(path, code)
 
     return judged
@@ -213,17 +288,3 @@ def _final(findings: Iterable[Finding], options: CheckOptions) -> tuple[Finding,
     floor = options.min_severity.rank
     kept = [f for f in findings if f.severity.rank >= floor and options.selection.keeps(f)]
     return tuple(sorted(kept, key=lambda finding: finding.sort_key))
-
-
-def _other_sources(findings: Iterable[Finding], own: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """The lines of files that findings point into but that were not named: modules that a model imports."""
-    paths = {finding.span.path for finding in findings if finding.span} - own.keys()
-    lines = {path: _lines(path) for path in sorted(paths)}
-    return {path: text for path, text in lines.items() if text}
-
-
-def _lines(path: str) -> tuple[str, ...]:
-    try:
-        return tuple(decode(Path(path).read_bytes()).split("\n"))
-    except (OSError, SyntaxError, UnicodeDecodeError, LookupError):
-        return ()

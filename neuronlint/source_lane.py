@@ -6,7 +6,7 @@ import ast
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from typing import Protocol
 
 from neuronlint.finding import Finding
 from neuronlint.source.file import SourceFile
@@ -39,7 +39,17 @@ def check_tree(path: str, text: str, tree: ast.Module, stack: Stack) -> SourceRe
     return SourceResult(tuple(found), marks(file))
 
 
-def resolved(results: Mapping[str, SourceResult], packages: Iterable[str] = ()) -> list[Finding]:
+class Found(Protocol):
+    """What `resolved` looks at of a file."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]: ...
+
+    @property
+    def marks(self) -> frozenset[str]: ...
+
+
+def resolved(results: Mapping[str, Found], packages: Iterable[str] = ()) -> list[Finding]:
     """The findings of all files, without those that a mark of their project makes moot.
 
     `packages` are the folders that hold an `__init__.py`; a project is the outermost package around a file, else
@@ -50,16 +60,17 @@ def resolved(results: Mapping[str, SourceResult], packages: Iterable[str] = ()) 
     for path, result in results.items():
         if result.marks:
             projects.setdefault(project_of(path, inner), set()).update(result.marks)
-    kept = []
-    for path, result in results.items():
-        known = projects.get(project_of(path, inner), set()) if any(f.unless for f in result.findings) else set()
-        kept += [finding for finding in result.findings if known.isdisjoint(finding.unless)]
-    return kept
+    return [
+        finding
+        for path, result in results.items()
+        for finding in result.findings
+        if not finding.unless or projects.get(project_of(path, inner), set()).isdisjoint(finding.unless)
+    ]
 
 
 def project_of(path: str, packages: frozenset[str]) -> str:
     """The folder of the outermost package that a file lies in, else its own folder."""
-    folder = PurePosixPath(path).parent
-    while str(folder) in packages:
-        folder = folder.parent
-    return str(folder)
+    folder = path.rpartition("/")[0]
+    while folder in packages and folder:
+        folder = folder.rpartition("/")[0]
+    return folder

@@ -1,13 +1,12 @@
-"""From paths to files: bad paths, broken files, and which files hold models."""
+"""From paths to files: bad paths, what is left out, what is found."""
 
 from __future__ import annotations
 
-import ast
 from pathlib import Path
 
 import pytest
 
-from neuronlint.discovery import decode, discover, excluded, holds_models, read
+from neuronlint.discovery import Discovery, discover, excluded
 
 MODEL = "import torch\nclass Net(torch.nn.Module):\n    pass\n"
 
@@ -64,103 +63,55 @@ def test_a_path_given_by_name_is_checked_in_any_folder_and_once() -> None:
 
 def test_a_script_without_suffix_is_python() -> None:
     write("train", "import torch\ntorch.manual_seed(0)\n")
-    file = discover(["train"]).files[0]
-    assert file.is_script
-    assert not file.has_models
+    assert [file.path for file in discover(["train"]).files] == ["train"]
 
 
-@pytest.mark.parametrize(
-    ("data", "line", "column", "part"),
-    [
-        pytest.param(b"x = 1\nclass A(:\n    pass\n", 2, 9, "syntax error: invalid syntax", id="syntax"),
-        pytest.param(b"def f():\nreturn 1\n", 2, 1, "syntax error: expected an indented block", id="indentation"),
-        pytest.param(b"x = '\xff'\n", 1, 1, "cannot be decoded: byte 0xff is not UTF-8", id="not utf-8"),
-        pytest.param(b"x = 1\n\n\ny = '\xe9'\n", 4, 1, "byte 0xe9 is not UTF-8", id="not utf-8 further down"),
-        pytest.param(b"# coding: klingon\nx = 1\n", 1, 1, "unknown encoding: klingon", id="unknown encoding"),
-        pytest.param(b"x = 1\0\n", 1, 1, "null byte", id="null byte"),
-    ],
-)
-def test_a_broken_file_is_a_finding(data: bytes, line: int, column: int, part: str) -> None:
-    write("bad.py", data)
-    problem = read("bad.py").problem
-    assert problem is not None
-    assert problem.span is not None
-    assert (problem.code, problem.span.path, problem.span.line, problem.span.column) == (
-        "NRN901",
-        "bad.py",
-        line,
-        column,
-    )
-    assert part in problem.message
-    assert "\n" not in problem.message
+def test_notebooks_are_found_and_their_checkpoints_are_not() -> None:
+    write("book.ipynb", "{}")
+    write(".ipynb_checkpoints/book-checkpoint.ipynb", "{}")
+    assert [file.path for file in discover(["."]).files] == ["book.ipynb"]
 
 
-def test_deep_nesting_is_a_finding_not_a_crash() -> None:
-    write("deep.py", "x = " + "(" * 5000 + ")" * 5000)
-    problem = read("deep.py").problem
-    assert problem is not None
-    assert problem.code == "NRN901"
+def test_what_git_ignores_is_not_walked_but_checked_by_name() -> None:
+    write(".gitignore", "gen/\n*_old.py\n")
+    for path in ("a.py", "b_old.py", "gen/c.py", "pkg/gen/d.py"):
+        write(path)
+    assert [file.path for file in discover(["."]).files] == ["a.py"]
+    assert [file.path for file in discover(["b_old.py"]).files] == ["b_old.py"]
+
+
+def test_exclude_holds_for_names_only_where_it_is_forced() -> None:
+    write("gen/a.py")
+    assert len(discover(["gen/a.py"], ["gen"]).files) == 1
+    assert discover(["gen/a.py"], ["gen"], force_exclude=True) == Discovery(())
+
+
+def test_packages_and_stamps() -> None:
+    for path in ("pkg/__init__.py", "pkg/sub/__init__.py", "pkg/sub/m.py", "loose.py"):
+        write(path)
+    found = discover(["."])
+    assert found.packages == {"pkg", "pkg/sub"}
+    assert all(file.stamp and file.stamp[1] == len(MODEL) for file in found.files)
+
+
+def test_a_loop_of_links_ends() -> None:
+    write("pkg/a.py")
+    Path("pkg/self").symlink_to(Path("pkg").absolute())
+    assert [file.path for file in discover(["pkg"]).files] == ["pkg/a.py"]
+
+
+def test_a_dangling_link_is_listed() -> None:
+    write("ok.py")
+    Path("dangling.py").symlink_to("gone.py")
+    assert [(file.path, file.stamp is None) for file in discover(["."]).files] == [
+        ("dangling.py", True),
+        ("ok.py", False),
+    ]
 
 
 def test_a_folder_with_the_name_of_a_file_is_walked() -> None:
     write("odd.py/inner.py")
     assert [file.path for file in discover(["odd.py"]).files] == ["odd.py/inner.py"]
-
-
-def test_a_dangling_link_is_a_finding(here: Path) -> None:
-    write("ok.py")
-    (here / "dangling.py").symlink_to(here / "gone.py")
-    found = discover(["."])
-    problems = [file.problem for file in found.files if file.problem]
-    assert len(problems) == 1
-    assert "cannot be read" in problems[0].message
-
-
-def test_warnings_of_the_parser_stay_silent(recwarn: pytest.WarningsRecorder) -> None:
-    write("warn.py", 'x = "\\d"\n')
-    assert read("warn.py").problem is None
-    assert not recwarn.list
-
-
-def test_encodings_and_line_ends() -> None:
-    assert decode(b"# -*- coding: latin-1 -*-\r\nx = '\xe9'\r\n") == "# -*- coding: latin-1 -*-\nx = 'é'\n"
-    assert decode(b"\xef\xbb\xbfx = 1\rz = 2") == "x = 1\nz = 2"
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        pytest.param("class Net(Module): ...", id="no torch"),
-        pytest.param("import torchlike\nclass Net(torchlike.Module): ...", id="another library"),
-        pytest.param("import torch\nclass Data(Dataset):\n    def get(self): ...", id="a class that is no model"),
-        pytest.param("import torch\ndef train(): ...", id="functions only"),
-        pytest.param("def build(): ...", id="a build function without torch"),
-        pytest.param("from .torch import Module\nclass Net(Other): ...", id="relative module named torch"),
-        pytest.param("import torch\nclass A:\n    def get_model(self): ...", id="a method named like a factory"),
-    ],
-)
-def test_holds_no_models(source: str) -> None:
-    assert not holds_models(ast.parse(source))
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        pytest.param(MODEL, id="module"),
-        pytest.param("import torch as th\nfrom torch.nn import Module as M\nclass Net(th.nn.Module): ...", id="alias"),
-        pytest.param("import lightning as L\nclass Net(L.LightningModule): ...", id="lightning"),
-        pytest.param(
-            "try:\n    import torch\nexcept ImportError:\n    pass\nclass Net(Base[int]):\n    def forward(self): ...",
-            id="forward",
-        ),
-        pytest.param("from torch import nn\ndef build(): return nn.Linear(1, 1)", id="build"),
-        pytest.param("import timm\ndef get_model(): return timm.create_model('vit')", id="get_model"),
-        pytest.param("from models import all\ndef neuronlint_models(): yield", id="neuronlint_models"),
-        pytest.param("from transformers import PreTrainedModel\nclass Net(PreTrainedModel): ...", id="transformers"),
-    ],
-)
-def test_holds_models(source: str) -> None:
-    assert holds_models(ast.parse(source))
 
 
 @pytest.mark.parametrize(

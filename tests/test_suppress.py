@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from neuronlint.config import IgnoreEntry
-from neuronlint.finding import Confidence, Finding, Fix, Severity, Span
+from neuronlint.directives import may_hold
+from neuronlint.finding import Confidence, Edit, Finding, Fix, Severity, Span
 from neuronlint.suppress import apply, apply_entries, matches
 
 NAMES = {"NRN101": "cpu-fallback", "NRN201": "data-dependent-shape"}
@@ -24,8 +26,8 @@ def finding(code: str = "NRN101", line: int = 1, module: str = "", op: str | Non
 
 def run(source: str, *findings: Finding) -> tuple[list[tuple[str, int]], int]:
     """Codes and lines of what is left, and how many findings went."""
-    kept, count = apply(findings, {"a.py": source.split("\n")})
-    return [(item.code, item.span.line) for item in kept if item.span], count
+    kept, hidden = apply(findings, {"a.py": source.split("\n")})
+    return [(item.code, item.span.line) for item in kept if item.span], len(hidden)
 
 
 def mended(source: str, fix: Fix) -> str:
@@ -115,6 +117,38 @@ def test_two_comments_in_one_statement_each_keep_their_own() -> None:
     assert run(source, finding(line=2), finding(line=3)) == ([], 2)
 
 
+def test_several_directives_in_one_comment_each_count() -> None:
+    source = "x = f(y)  # neuronlint: ignore[NRN101] one  # neuronlint: ignore[NRN201] two"
+    assert run(source, finding(), finding("NRN201")) == ([], 2)
+
+
+def test_a_comment_speaks_of_its_own_notebook_cell() -> None:
+    cells = {("a.ipynb", 1): ["x = 1  # neuronlint: ignore[NRN101] why"], ("a.ipynb", 2): ["x = 1"]}
+    found = [replace(finding(), span=Span("a.ipynb", 1, cell=cell)) for cell in (1, 2)]
+    assert apply(found, {}, cells=cells) == ([found[1]], [found[0]])
+    unused, _ = apply([], {}, cells=cells)
+    assert [(item.code, item.span and item.span.cell) for item in unused] == [("NRN912", 1)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("import torch  # noqa: F401\n", False), ("nrn = 1", False), ("# NOQA: nrn101", True), ("# NeuronLint:", True)],
+)
+def test_which_texts_are_worth_parsing(text: str, expected: bool) -> None:
+    assert may_hold(text) is expected
+
+
+def test_a_file_without_a_directive_is_not_tokenized(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tokenize.generate_tokens", lambda readline: pytest.fail("tokenized"))
+    assert run("import torch  # noqa: F401\nx = 1", finding()) == ([("NRN101", 1)], 0)
+
+
+def test_a_finding_of_an_expired_entry_removes_its_table() -> None:
+    entry = IgnoreEntry("NRN101", "r", until=dt.date(2026, 1, 1), line=3, end_line=7)
+    kept, _ = apply_entries([], [entry], "pyproject.toml", TODAY)
+    assert [(item.code, item.fix and item.fix.edits) for item in kept] == [("NRN913", (Edit(3, 1, 7, 1, ""),))]
+
+
 def test_skip_file() -> None:
     assert run('"""Docs."""\n# neuronlint: skip-file\nx = 1', finding(line=3), finding(line=3, code="NRN201")) == (
         [],
@@ -128,8 +162,7 @@ def test_a_file_that_does_not_tokenize_keeps_its_findings() -> None:
 
 def test_findings_of_other_files_and_without_a_line_stay() -> None:
     bare = Finding("NRN601", "", Severity.ERROR, Confidence.HIGH, "m")
-    kept, count = apply([bare], {"a.py": ["x = 1"]})
-    assert (kept, count) == ([bare], 0)
+    assert apply([bare], {"a.py": ["x = 1"]}) == ([bare], [])
 
 
 def test_an_unused_comment_counts_only_where_its_rule_was_run() -> None:
@@ -137,7 +170,7 @@ def test_an_unused_comment_counts_only_where_its_rule_was_run() -> None:
     kept, _ = apply([], source, judged=lambda path, code: code == "NRN201")
     assert len(kept) == 1
     assert kept[0].message.endswith("suppresses nothing: NRN201 is not found here")
-    assert apply([], source, judged=lambda path, code: False) == ([], 0)
+    assert apply([], source, judged=lambda path, code: False) == ([], [])
 
 
 def test_an_unknown_code_is_said_to_be_one() -> None:
@@ -154,6 +187,11 @@ def test_an_unknown_code_is_said_to_be_one() -> None:
         ("    # neuronlint: ignore[NRN201] why\n", ""),
         ("x = 1  # noqa: NRN201", "x = 1"),
         ("x = 1  # noqa: NRN201, NRN101", "x = 1  # noqa: NRN101"),
+        ("x = 1  # noqa: E501, NRN201", "x = 1  # noqa: E501"),
+        ("x = 1  # noqa: nrn201 why", "x = 1"),
+        ("x = 1  # neuronlint: ignore[NRN201] why  # type: ignore", "x = 1  # type: ignore"),
+        ("x = 1  # neuronlint: ignore[NRN199, nrn201] why", "x = 1"),
+        ("y = 2\n# neuronlint: ignore[NRN201]", "y = 2\n"),
         ("x = 1  # type: ignore # neuronlint: ignore[NRN201]", "x = 1  # type: ignore"),
     ],
 )
@@ -195,9 +233,9 @@ TODAY = dt.date(2026, 11, 30)
 )
 def test_entries_of_the_settings(entry: IgnoreEntry, left: list[str]) -> None:
     found = finding(module="layers.{0..3}.rope", op="aten.sin.default")
-    kept, count = apply_entries([found], [entry], "pyproject.toml", TODAY)
+    kept, hidden = apply_entries([found], [entry], "pyproject.toml", TODAY)
     assert [item.code for item in kept] == left
-    assert count == (0 if left else 1)
+    assert hidden == ([] if left else [found])
 
 
 STATEMENTS = st.sampled_from(
@@ -235,11 +273,10 @@ def test_suppressing_and_removing_the_comment_gives_the_file_back(
     else:
         edited[line - 1] += f"  {comment}"
     at = line + own_line
-    kept, count = apply([finding(code, at)], {"a.py": edited})
-    assert (kept, count) == ([], 1)
-    unused, count = apply([], {"a.py": edited})
+    assert apply([finding(code, at)], {"a.py": edited}) == ([], [finding(code, at)])
+    unused, hidden = apply([], {"a.py": edited})
     assert [item.code for item in unused] == ["NRN912"]
-    assert count == 0
+    assert hidden == []
     fix = unused[0].fix
     assert fix is not None
     assert mended("\n".join(edited), fix) == source

@@ -11,17 +11,22 @@ if TYPE_CHECKING:
 
     from neuronlint.report import Report
 
-FORMATS = ("text", "concise", "json")
+FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown")
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How to show a report. `width` is that of a terminal, None where the output is a file or a pipe."""
+    """How to show a report.
+
+    `width` is that of a terminal, None where the output is a file or a pipe; `exit_code` is the one that the command
+    ends with, None where there is no command.
+    """
 
     quiet: bool = False
     verbose: bool = False
     colour: bool = False
     width: int | None = None
+    exit_code: int | None = None
 
 
 def render(report: Report, name: str, view: View = View()) -> str:

@@ -43,6 +43,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "confidence": str(finding.confidence),
         "message": finding.message,
         "path": span.path if span else None,
+        "cell": (span.cell or None) if span else None,
         "line": span.line if span else None,
         "column": span.column if span else None,
         "end_line": span.end_line if span else None,

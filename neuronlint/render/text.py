@@ -56,7 +56,7 @@ def _finding(finding: Finding, report: Report, view: View) -> Iterator[Line]:
 def _source_lines(finding: Finding, report: Report, marks: Sequence[str], style: str) -> list[Line]:
     """The user's lines around the finding; where there are none, the library's line that the capture saw."""
     if finding.span is not None:
-        return excerpt(finding.span, report.sources.get(finding.span.path, ()), marks, style)
+        return excerpt(finding.span, report.lines(finding.span), marks, style)
     return quoted(finding.through, finding.through_text, marks, style) if finding.through is not None else []
 
 

@@ -17,10 +17,12 @@ def count(number: int, word: str) -> str:
 
 
 def place(finding: Finding) -> str:
-    """`path:line:column`: the user's, else the library's; or the model's name for a finding without a line."""
+    """`path:line:column`, with the cell in a notebook: the user's, else the library's; or the model's name for a
+    finding without a line."""
     span = finding.span or finding.through
     if span is not None:
-        return f"{span.path}:{span.line}:{span.column}"
+        cell = f":cell {span.cell}" if span.cell else ""
+        return f"{span.path}{cell}:{span.line}:{span.column}"
     return finding.model or "neuronlint"
 
 

@@ -6,12 +6,13 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from neuronlint.data import load_toml, rules_root
-from neuronlint.finding import Confidence, Evidence, EvidenceKind, Finding, Severity
+from neuronlint.finding import Confidence, Evidence, EvidenceKind, Finding, Fix, Severity
 from neuronlint.knowledge.checks import by_stack
+from neuronlint.source.edits import deleted
 from neuronlint.source.file import SourceFile
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.stack import Stack, sdk_matches
@@ -21,9 +22,11 @@ from neuronlint.stack import Stack, sdk_matches
 class Api:
     """One row: names, and what their use means.
 
-    `use` is how a name is used: call, attribute (read), assign (to the attribute) or import. `severity`, `then` and
-    `help` are keyed by stack as in the rules' texts; a severity of `off` says that nothing is wrong there.
+    `use` is how a name is used: call, attribute (read), assign (to the attribute), import or except (caught).
+    `severity`, `then` and `help` are keyed by stack as in the rules' texts; a severity of `off` says that nothing is wrong there.
     `guarded` is the highest severity left under a guard on CUDA, `caught` that inside `try: … except ImportError`.
+    `fix` says what its fix does to a call that is a statement of its own and stands under no guard: `delete`.
+    `words` fill placeholders of the rule's texts.
     """
 
     names: tuple[str, ...]
@@ -36,6 +39,9 @@ class Api:
     sdk: str
     guarded: str
     caught: str
+    fix: str
+    words: Mapping[str, str]
+    patterns: tuple[str, ...]
 
 
 class ApiRule(SourceRule):
@@ -44,12 +50,14 @@ class ApiRule(SourceRule):
     table: str
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
-        for row in _rows(self.table, self.code):
-            if not sdk_matches(row.sdk, stack.sdk) or by_stack(row.severity, stack) == "off":
-                continue
-            for node, name in _uses(file, row):
-                if not self.passes(file, node, name):
-                    yield self._finding(file, node, name, row, stack)
+        for use in _used_as(self.table, self.code):
+            for node, name in _candidates(file, use):
+                for row in _fitting(self.table, self.code, use, name):
+                    if self._is_on(row, stack) and not self.passes(file, node, name):
+                        yield self._finding(file, node, name, row, stack)
+
+    def _is_on(self, row: Api, stack: Stack) -> bool:
+        return sdk_matches(row.sdk, stack.sdk) and by_stack(row.severity, stack) != "off"
 
     def passes(self, file: SourceFile, node: ast.AST, name: str) -> bool:
         """Whether a use is none of the rule's business; for rules that know more than the table."""
@@ -66,9 +74,20 @@ class ApiRule(SourceRule):
             then=by_stack(row.then, stack) or None,
             advice=by_stack(row.help, stack),
             evidence=row.evidence,
-            name=name,
+            fix=self._fix(file, node, row),
+            head=True,
+            unless=(),
+            **{"name": name, **row.words},
         )
         return self._limited(file, node, finding, row)
+
+    def _fix(self, file: SourceFile, node: ast.AST, row: Api) -> Fix | None:
+        statement = file.tree.parent(node)
+        if row.fix != "delete" or not isinstance(statement, ast.Expr):
+            return None
+        if file.roles.guarded(node, "cuda", "other-device") is not None:
+            return None
+        return Fix("take the call out", (deleted(file, statement),))
 
     def _limited(self, file: SourceFile, node: ast.AST, finding: Finding, row: Api) -> Finding:
         if row.guarded == "info":
@@ -78,23 +97,26 @@ class ApiRule(SourceRule):
         return finding
 
 
-def _uses(file: SourceFile, row: Api) -> Iterator[tuple[ast.AST, str]]:
-    """The nodes that use a row's names, each with the name used."""
-    if row.use == "call":
+def _candidates(file: SourceFile, use: str) -> Iterator[tuple[ast.AST, str]]:
+    """The nodes that use a name in one way, each with the name used."""
+    if use == "call":
         for name, calls in file.names.called().items():
-            if _fits(row, name):
-                yield from ((call, name) for call in calls)
-    elif row.use == "import":
-        yield from ((node, name) for node, name in imports(file) if _fits(row, name))
-    elif row.use == "attribute":
-        reads: list[ast.Attribute | ast.Name] = [*file.tree.of(ast.Attribute), *file.tree.of(ast.Name)]
-        for node in reads:
+            yield from ((call, name) for call in calls)
+    elif use == "import":
+        yield from imports(file)
+    elif use == "attribute":
+        references: list[ast.Attribute | ast.Name] = [*file.tree.of(ast.Attribute), *file.tree.of(ast.Name)]
+        for node in references:
             if isinstance(node.ctx, ast.Load):
-                yield from ((node, name) for name in file.names.of(node) if _fits(row, name))
-    elif row.use == "assign":
+                yield from ((node, name) for name in file.names.of(node))
+    elif use == "except":
+        for handler in file.tree.of(ast.ExceptHandler):
+            caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+            yield from ((kind, name) for kind in caught if kind is not None for name in file.names.of(kind))
+    elif use == "assign":
         for assign in file.tree.of(ast.Assign):
             for target in assign.targets:
-                yield from ((assign, name) for name in file.names.of(target) if _fits(row, name))
+                yield from ((assign, name) for name in file.names.of(target))
 
 
 def imports(file: SourceFile) -> Iterator[tuple[ast.AST, str]]:
@@ -110,8 +132,20 @@ def _fits(row: Api, name: str) -> bool:
     return any(name == glob or ("*" in glob and fnmatchcase(name, glob)) for glob in row.names)
 
 
+@lru_cache(maxsize=1 << 16)
+def _fitting(table: str, code: str, use: str, name: str) -> tuple[Api, ...]:
+    """The rows of a rule that speak of one use of a name: looked up again for every file."""
+    return tuple(row for row in rows(table, code) if row.use == use and _fits(row, name))
+
+
 @cache
-def _rows(table: str, code: str) -> tuple[Api, ...]:
+def _used_as(table: str, code: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(row.use for row in rows(table, code)))
+
+
+@cache
+def rows(table: str, code: str) -> tuple[Api, ...]:
+    """The rows of one rule, in the order of the table."""
     data = load_toml(rules_root() / "source" / "apis" / f"{table}.toml")
     return tuple(_api(row) for row in data["api"] if row["code"] == code)
 
@@ -131,6 +165,9 @@ def _api(row: Mapping[str, Any]) -> Api:
         row.get("sdk", "*"),
         row.get("guarded", "info"),
         row.get("caught", "warning"),
+        row.get("fix", ""),
+        row.get("words", {}),
+        tuple(row.get("patterns", ())),
     )
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from neuronlint.source.kinds import Kinds
 from neuronlint.source.names import Names
+from neuronlint.source.passes import Passes
+from neuronlint.source.reads import Read, reads
 from neuronlint.source.roles import Roles
 from neuronlint.source.scopes import Scopes
 from neuronlint.source.tree import SourceTree
@@ -48,6 +50,15 @@ class SourceFile:
     @cached_property
     def roles(self) -> Roles:
         return Roles(self.tree, self.scopes, self.names, self.kinds)
+
+    @cached_property
+    def passes(self) -> Passes:
+        return Passes(self.tree, self.scopes, self.names, self.kinds, self.roles)
+
+    @cached_property
+    def reads(self) -> list[Read]:
+        """Where the file reads a value of the device on the host, in source order."""
+        return reads(self)
 
     @cached_property
     def imports(self) -> frozenset[str]:

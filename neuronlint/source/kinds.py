@@ -382,8 +382,8 @@ class Kinds:
             return Kind.ARRAY
         if name in _methods("host"):
             return Kind.TENSOR | Kind.HOST
-        if name in ("to", "cuda") and not _is_cpu(node):
-            return owner & ~Kind.HOST
+        if name in ("to", "cuda"):
+            return owner | Kind.HOST if _is_cpu(node) else owner & ~Kind.HOST
         return owner
 
     def _of_returns(self, function: Function, depth: int, position: int | None = None) -> Kind:

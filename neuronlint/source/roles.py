@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from neuronlint.data import load_toml, rules_root
 from neuronlint.source.kinds import Kind, Kinds
-from neuronlint.source.tree import FUNCTIONS, Function, SourceTree, constant, dotted
+from neuronlint.source.tree import FUNCTIONS, Function, SourceTree, argument, constant, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ _DEVICE_NAMES = ("cuda", "neuron", "xla", "cpu", "mps", "xpu", "hpu", "npu")
 
 
 @cache
-def _table() -> dict[str, Any]:
+def table() -> dict[str, Any]:
     return load_toml(rules_root() / "source" / "roles.toml")
 
 
@@ -80,7 +80,7 @@ class Roles:
             used += self._names.called()
             self._frameworks = frozenset(
                 key
-                for key, globs in _table()["frameworks"].items()
+                for key, globs in table()["frameworks"].items()
                 if any(fnmatchcase(name, glob) for name in used for glob in globs)
             )
         return self._frameworks
@@ -98,7 +98,7 @@ class Roles:
         if self._training is None:
             self._training = []
             seen: set[ast.AST] = set()
-            for call in self._backward_calls():
+            for call in self.backward_calls():
                 function = self._enclosing(call)
                 loop = next(self._tree.loops(call), None) or self._loop_of_closure(call)
                 key = loop or function or self._tree.module
@@ -108,7 +108,8 @@ class Roles:
                 self._training.append(TrainingStep(loop, function, call, self._steps_in(key)))
         return self._training
 
-    def _backward_calls(self) -> list[ast.Call]:
+    def backward_calls(self) -> list[ast.Call]:
+        """The calls of `backward` on a loss, those of autograd functions left out."""
         calls = []
         for call in self._names.methods("backward"):
             owner = call.func.value if isinstance(call.func, ast.Attribute) else None
@@ -175,22 +176,32 @@ class Roles:
 
     def _calls(self, loop: Loop, function: Function) -> bool:
         """Whether a loop's own body calls a function (not an inner loop of it)."""
-        return any(next(self._tree.loops(call), None) is loop for call in self._calls_of(function))
+        return any(next(self._tree.loops(call), None) is loop for call in self.calls_of(function))
 
-    def _calls_of(self, function: Function) -> list[ast.Call]:
-        if self._tree.class_of(function) is not None:
-            return [
-                c for c in self._names.methods(function.name)
-                if isinstance(c.func, ast.Attribute) and dotted(c.func.value) in ("self", "cls")
-            ]  # fmt: skip
-        return self._names.calls(f".{function.name}")
+    def calls_of(self, function: Function) -> list[ast.Call]:
+        """The calls of a function of this file: of a method by `self`, or on what the file builds of its class."""
+        owner = self._tree.class_of(function)
+        if owner is None or self._tree.function(function) is not None:
+            return self._names.calls(f".{function.name}")
+        return [call for call in self._names.methods(function.name) if self._is_on(call, owner)]
+
+    def _is_on(self, call: ast.Call, owner: ast.ClassDef) -> bool:
+        """Whether a method is called on `self` within a class, or on a name that its constructor gave."""
+        receiver = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+        if dotted(receiver) in ("self", "cls"):
+            return True
+        if not isinstance(receiver, ast.Name):
+            return False
+        _, bindings = self._scopes.lookup(receiver.id, receiver)
+        built = [binding.value.func for binding in bindings if isinstance(binding.value, ast.Call)]
+        return any(self._kinds.local_class(made) is owner for made in built)
 
     def _calling_loop(self, function: Function, depth: int) -> Loop | None:
         if function in self._hot:
             return self._hot[function]
         self._hot[function] = None
         found: Loop | None = None
-        for call in self._calls_of(function) if depth else ():
+        for call in self.calls_of(function) if depth else ():
             found = found or self.hot_loop(call)
         self._hot[function] = found
         return found
@@ -201,21 +212,40 @@ class Roles:
     def markers(self) -> list[ast.Call]:
         """The calls that cut the lazy graph, by themselves or by a function of this file that does."""
         if self._markers is None:
-            direct = self._names.calls(*_table()["markers"])
+            known = table()
+            barriers = self._names.calls(*known["barrier_markers"])
+            direct = [
+                *self._names.calls(*known["markers"]),
+                *(call for call in barriers if constant(argument(call, 1, "barrier")) not in (None, False)),
+            ]
             functions = {self._tree.function(call) for call in direct} - {None}
             through = [
                 call
                 for function in functions
                 if function is not None and not any(True for _ in _loops_in(self._tree, function, direct))
-                for call in self._calls_of(function)
+                for call in self.calls_of(function)
             ]
-            self._markers = list(dict.fromkeys([*direct, *through]))
+            self._markers = list(dict.fromkeys([*direct, *through, *self._compiled_calls(known["compilers"])]))
         return self._markers
+
+    def _compiled_calls(self, compilers: list[str]) -> Iterator[ast.Call]:
+        """The calls of functions that `torch_xla.compile` makes a step of their own, as decorator or by call."""
+        names = set()
+        for call in self._names.calls(*compilers):
+            parent = self._tree.parent(call)
+            if isinstance(parent, ast.Assign):
+                names |= {target.id for target in parent.targets if isinstance(target, ast.Name)}
+        if names:
+            yield from (c for c in self._tree.of(ast.Call) if isinstance(c.func, ast.Name) and c.func.id in names)
+        for function in self._tree.functions if compilers[0].split(".")[0] in self._tree.text else ():
+            made = [item.func if isinstance(item, ast.Call) else item for item in function.decorator_list]
+            if any(self._names.is_any(item, compilers) for item in made):
+                yield from self.calls_of(function)
 
     @property
     def has_marking_loader(self) -> bool:
         """Whether a loader of the file marks the step by itself."""
-        return bool(self._names.calls(*_table()["marking_loaders"]))
+        return bool(self._names.calls(*table()["marking_loaders"]))
 
     def marker_in(self, loop: ast.AST) -> ast.Call | None:
         """The first step marker within a loop."""
@@ -322,7 +352,7 @@ class Roles:
 
     def _tested_call(self, test: ast.Call, depth: int) -> tuple[str, bool]:
         for name in self._names.of(test.func):
-            for what, globs in _table()["guards"].items():
+            for what, globs in table()["guards"].items():
                 if name in globs:
                     return what, True
             if name == "bool" and test.args:

@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from neuronlint.finding import Confidence, Edit, Evidence, EvidenceKind, Finding, Fix, Impact, Severity, Span
+from neuronlint.finding import (
+    Confidence,
+    Edit,
+    Evidence,
+    EvidenceKind,
+    Finding,
+    Fix,
+    Impact,
+    Neighbour,
+    Neighbourhood,
+    Severity,
+    Span,
+)
+from neuronlint.render import checkout
 from neuronlint.report import ModelReport, OperatorSummary, Report, Skipped
 from neuronlint.stack import Stack
 
@@ -191,7 +204,48 @@ FULL = Report(
 
 LIBRARY = replace(CLEAN, findings=(ONLY_LIBRARY, NOT_EVEN_ITS_TEXT), files=0)
 
-REPORTS = {"empty": EMPTY, "clean": CLEAN, "full": FULL, "library": LIBRARY}
+TRAIN = ("import torch  # noqa: NRN703", "loss.item()", "loss.item()", "x = torch.fft.rfft(x) | `y`", "")
+ITEM = Finding(
+    code="NRN802",
+    name="host-read",
+    severity=Severity.WARNING,
+    confidence=Confidence.HIGH,
+    message="`loss.item()` waits for the chip",
+    span=Span("src/train me.py", 2, 1, 2, 12),
+)
+IN_GRAPH = replace(
+    WIDE,
+    message="`torch.fft.rfft` | has <no> lowering, 50 % at <script>@all",
+    span=Span("src/train me.py", 4, 5, 4, 22),
+    model="Net",
+    around=Neighbourhood(
+        Neighbour(7, "aten._fft_r2c.default  float32[8] -> complex64[5]"),
+        (Neighbour(3, "aten.relu.default  float32[8] -> float32[8]"),),
+        (Neighbour(8, "aten.abs.default  complex64[5] -> float32[5]"), Neighbour(12, "aten.sum.default")),
+    ),
+)
+IN_CELL = replace(UNUSED, span=Span("explore.ipynb", 3, 5, 3, 34, cell=2), fix=None)
+SEVERAL = Report(
+    stack=Stack(target="inf2", frontend="xla", execution="trace"),
+    findings=(IN_CELL, ITEM, replace(ITEM, span=Span("src/train me.py", 3, 1, 3, 12)), IN_GRAPH),
+    files=2,
+    suppressed=2,
+    hidden=(
+        replace(ITEM, code="NRN703", name="cuda-only-call", span=Span("src/train me.py", 1, 1, 1, 13)),
+        replace(NO_LINE, model="Net"),
+    ),
+    sources={"src/train me.py": TRAIN},
+)
+
+REPORTS = {"empty": EMPTY, "clean": CLEAN, "full": FULL, "library": LIBRARY, "several": SEVERAL}
+
+
+@pytest.fixture(autouse=True)
+def outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No CI service and no repository around the tests."""
+    for name in ("GITHUB_ACTIONS", "GITLAB_CI"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(checkout, "_git", lambda *arguments: None)
 
 
 @pytest.fixture

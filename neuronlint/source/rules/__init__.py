@@ -12,7 +12,7 @@ from neuronlint.source.file import SourceFile
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.stack import Stack
 
-__all__ = ["SourceRule", "findings", "rules"]
+__all__ = ["SourceRule", "findings", "on", "rules"]
 
 
 @cache
@@ -28,7 +28,7 @@ def rules() -> tuple[SourceRule, ...]:
 
 
 @cache
-def _on(stack: Stack) -> tuple[SourceRule, ...]:
+def on(stack: Stack) -> tuple[SourceRule, ...]:
     """The rules that have something to say on a stack."""
     return tuple(rule for rule in rules() if rule.applies(stack))
 
@@ -37,7 +37,7 @@ def findings(file: SourceFile, stack: Stack) -> Iterator[Finding]:
     """What the rules say of a file, in no order. Rules whose words the text does not hold are not run."""
     held: dict[str, bool] = {}
     text = file.text
-    for rule in _on(stack):
+    for rule in on(stack):
         for word in rule.words:
             if (known := held.get(word)) is None:
                 known = held[word] = word in text

@@ -1,0 +1,67 @@
+"""Guards as the rules on devices and processes read them: which of them rightly switch code off on the chip."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from neuronlint.source.tree import FUNCTIONS
+
+if TYPE_CHECKING:
+    from neuronlint.source.file import SourceFile
+
+
+def device_guard(file: SourceFile, node: ast.AST) -> ast.AST | None:
+    """The test that leaves a node to another device by its name or by the tensor's: `device.type == "cuda"`.
+
+    A test of `torch.cuda.is_available()` is none: it leaves the whole program on the CPU.
+    """
+    for guard in file.roles.guards(node):
+        named = isinstance(guard.node, ast.Compare) or "is_cuda" in file.tree.segment(guard.node)
+        if guard.holds and guard.what in ("cuda", "other-device") and named:
+            return guard.node
+    return None
+
+
+def xla_guard(file: SourceFile, node: ast.AST) -> ast.AST | None:
+    """What keeps a node from running where there is no torch_xla: a `try` around an import, or a test that names it."""
+    child: ast.AST = node
+    for up in file.tree.ancestors(node):
+        if isinstance(up, ast.Try) and child in up.body and up.handlers:
+            return up
+        if isinstance(up, (ast.If, ast.IfExp)) and child is not up.test:
+            held = child is up.body or (isinstance(up.body, list) and child in up.body)
+            if _asks_for_xla(file, up.test, held):
+                return up.test
+        if isinstance(up, ast.BoolOp) and isinstance(up.op, ast.And) and child is not up.values[0]:
+            if _asks_for_xla(file, up.values[0], True):
+                return up.values[0]
+        if isinstance(up, FUNCTIONS) and isinstance(child, ast.stmt):
+            early = next((exit.test for exit in _early_exits(up, child) if _asks_for_xla(file, exit.test, False)), None)
+            if early is not None:
+                return early
+        child = up
+    return None
+
+
+def _asks_for_xla(file: SourceFile, test: ast.expr, held: bool) -> bool:
+    """Whether a test, true or not, is one for torch_xla (or the TPU that it was made for)."""
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, held = test.operand, not held
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Is, ast.Eq)) and _is_none(test.comparators[0]):
+        held = not held
+    return held and re.search(r"xla|tpu|pjrt", file.tree.segment(test, 200), re.I) is not None
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _early_exits(function: ast.AST, statement: ast.stmt) -> Iterator[ast.If]:
+    for item in getattr(function, "body", ()):
+        if item is statement:
+            return
+        if isinstance(item, ast.If) and isinstance(item.body[-1], (ast.Return, ast.Raise)):
+            yield item

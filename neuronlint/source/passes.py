@@ -1,0 +1,323 @@
+"""What runs on each pass of a loop that trains, evaluates or samples, and how often it does."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from neuronlint.source.kinds import Kind, Kinds
+from neuronlint.source.roles import Loop, Roles, table
+from neuronlint.source.tree import FUNCTIONS, LOOPS, Function, SourceTree, dotted
+
+if TYPE_CHECKING:
+    from neuronlint.source.names import Names
+    from neuronlint.source.scopes import Scopes
+
+EACH, RARELY, ONCE = 2, 1, 0
+"""How often code runs in a loop: on each pass, on some, or where the loop is left."""
+_DEPTH = 3
+_NO_GRADIENTS = ("no_grad", "inference_mode", ".eval(")
+_SELDOM = re.compile(
+    r"(^|_)(log|logs|logging|print|verbose|debug|save|eval|evaluate|plot|viz|visuali[sz]e|last|report)(_|$)", re.I
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """The loop that runs a piece of code, and the node in the loop's own function by which it does: the code itself,
+    or the call that leads to it."""
+
+    loop: Loop
+    site: ast.AST
+    trains: bool
+    how_often: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingLoop:
+    """A loop with `backward` and an optimizer's step in its passes. `micro` is the inner loop around `backward`, where
+    gradients of several batches are added up."""
+
+    loop: Loop
+    backward: ast.Call
+    steps: tuple[ast.Call, ...]
+    micro: Loop | None = None
+
+
+class Passes:
+    """The passes of the loops of one file, worked out when asked for."""
+
+    __slots__ = ("_chains", "_evaluates", "_kinds", "_names", "_roles", "_scopes", "_training", "_tree", "_work")
+
+    def __init__(self, tree: SourceTree, scopes: Scopes, names: Names, kinds: Kinds, roles: Roles) -> None:
+        self._tree, self._scopes, self._names, self._kinds, self._roles = tree, scopes, names, kinds, roles
+        self._chains: dict[Function, list[tuple[Loop, ast.AST, int]]] = {}
+        self._training: list[TrainingLoop] | None = None
+        self._evaluates: dict[Loop, ast.Call | None] = {}
+        self._work: list[ast.Call] | None = None
+
+    def of(self, node: ast.AST) -> Pass | None:
+        """The innermost pass that runs a node, through the callers of its function; None where no loop of the file
+        that trains or runs a model does."""
+        for loop, site, how_often in self.chain(node):
+            if self.trains(loop):
+                return Pass(loop, site, True, how_often)
+            if self.evaluates(loop) is not None:
+                return Pass(loop, site, False, how_often)
+        return None
+
+    def chain(self, node: ast.AST, depth: int = _DEPTH) -> list[tuple[Loop, ast.AST, int]]:
+        """The loops that run a node, innermost first: those around it, then those around the calls of its function."""
+        found = [(loop, node, self._how_often(node, loop)) for loop in self._tree.loops(node)]
+        function = self._tree.function(node)
+        if function is None or depth < 0 or isinstance(self._tree.parent(node), ast.Lambda):
+            return found
+        inside = self._how_often(node, function)
+        return [*found, *((loop, site, min(inside, often)) for loop, site, often in self._callers(function, depth))]
+
+    def _callers(self, function: Function, depth: int) -> list[tuple[Loop, ast.AST, int]]:
+        known = self._chains.get(function)
+        if known is None:
+            self._chains[function] = []
+            known = [item for call in self._calls(function)[:4] for item in self.chain(call, depth - 1)]
+            self._chains[function] = known
+        return known
+
+    def _calls(self, function: Function) -> list[ast.AST]:
+        """The calls of a function; for a closure that calls `backward`, its own definition."""
+        calls: list[ast.AST] = list(self._roles.calls_of(function))
+        closure = not calls and self._tree.function(function) is not None
+        if closure and any(self._tree.inside(call, function) for call in self._roles.backward_calls()):
+            calls.append(function)
+        return calls
+
+    # training
+
+    @property
+    def training(self) -> list[TrainingLoop]:
+        """The loops of the file that train, one for each place of a step."""
+        if self._training is None:
+            self._training = list(self._training_loops())
+        return self._training
+
+    def trains(self, loop: Loop) -> bool:
+        return any(loop is item.loop or loop is item.micro for item in self.training)
+
+    def _training_loops(self) -> Iterator[TrainingLoop]:
+        steps = [(step, self.chain(step)) for step in self._roles.optimizer_steps()]
+        seen: set[ast.AST] = set()
+        for backward in self._roles.backward_calls():
+            loops = [loop for loop, _, _ in self.chain(backward)]
+            if not loops:
+                continue
+            inner = loops[0]
+            own = [step for step, chain in steps if chain and chain[0][0] is inner]
+            outer = next((loop for loop in loops[1:3] if any(c and c[0][0] is loop for _, c in steps)), None)
+            if not own and outer is not None:
+                own = [step for step, chain in steps if chain and chain[0][0] is outer]
+                key, micro = outer, inner
+            else:
+                key, micro = inner, None
+            if key not in seen:
+                seen.add(key)
+                yield TrainingLoop(key, backward, tuple(sorted(own, key=position)), micro)
+
+    # evaluation and sampling
+
+    def evaluates(self, loop: Loop) -> ast.Call | None:
+        """The call of a model in a loop that runs it without gradients and does not train, None for other loops."""
+        if not any(word in self._tree.text for word in _NO_GRADIENTS):
+            return None
+        if loop not in self._evaluates:
+            self._evaluates[loop] = None if self._holds_training(loop) else self._model_call(loop)
+        return self._evaluates[loop]
+
+    @property
+    def evaluating(self) -> list[tuple[Loop, ast.Call]]:
+        """The loops that run a model without gradients, each with the call."""
+        loops = [*self._tree.for_loops, *self._tree.of(ast.While)]
+        return [(loop, call) for loop in loops if (call := self.evaluates(loop)) is not None]
+
+    def _holds_training(self, loop: Loop) -> bool:
+        loops = [[item.loop, *(other for other, _, _ in self.chain(item.backward))] for item in self.training]
+        return any(other is loop for chain in loops for other in chain)
+
+    def _model_call(self, loop: Loop) -> ast.Call | None:
+        if self._roles.forward_of(loop) is not None:
+            return None
+        target = ast.walk(loop.target) if not isinstance(loop, ast.While) else ()
+        targets = {node.id for node in target if isinstance(node, ast.Name)}
+        for node in _within(loop):
+            if isinstance(node, ast.Call) and self.runs_module(node) and self._without_gradients(node):
+                root = dotted(node.func).split(".")[0]
+                if root not in targets and next(self._tree.loops(node), None) is loop:
+                    return node
+        return None
+
+    def runs_module(self, call: ast.Call) -> bool:
+        """Whether a call runs a module: `model(x)`, `model.forward(x)`, `model.generate(x)`."""
+        if self._kinds.of(call.func) & Kind.MODULE:
+            return not self._is_loss(call)
+        func = call.func
+        return (
+            isinstance(func, ast.Attribute)
+            and func.attr in ("forward", "generate")
+            and bool(self._kinds.of(func.value) & Kind.MODULE)
+        )
+
+    def _is_loss(self, call: ast.Call) -> bool:
+        """Whether what is called goes by the name of a loss: it runs on what a model gave, and is none itself."""
+        return bool(re.search(r"loss|criterion|metric", dotted(call.func), re.I))
+
+    def _without_gradients(self, node: ast.Call) -> bool:
+        names = table()["no_grad"]
+        for up in self._tree.ancestors(node):
+            if isinstance(up, (ast.With, ast.AsyncWith)):
+                if any(self._names.is_any(_called(item.context_expr), names) for item in up.items):
+                    return True
+            elif isinstance(up, FUNCTIONS):
+                if any(self._names.is_any(_called(item), names) for item in up.decorator_list):
+                    return True
+                return self._is_in_eval_mode(node, up)
+        return False
+
+    def _is_in_eval_mode(self, node: ast.Call, function: Function) -> bool:
+        """Whether `model.eval()` stands above a call of the model in a function that does not train."""
+        name = dotted(node.func)
+        evals = self._names.methods("eval")
+        return any(
+            isinstance(call.func, ast.Attribute)
+            and dotted(call.func.value) == name
+            and self._tree.function(call) is function
+            and position(call) < position(node)
+            for call in evals
+        )
+
+    # how often
+
+    def _how_often(self, node: ast.AST, top: ast.AST) -> int:
+        """How often a node runs within a loop or function, by the conditions in between."""
+        child = node
+        for up in self._tree.ancestors(node):
+            if isinstance(up, ast.If) and child is not up.test:
+                arm = up.body if child in up.body else up.orelse
+                if self._leaves(arm, top):
+                    return ONCE
+                if self._is_seldom(up.test, top):
+                    return RARELY
+            elif isinstance(up, ast.IfExp) and child is not up.test and self._is_seldom(up.test, top):
+                return RARELY
+            elif isinstance(up, ast.BoolOp) and child in up.values:
+                if any(self._is_seldom(value, top) for value in up.values[: up.values.index(child)]):
+                    return RARELY
+            elif isinstance(up, ast.ExceptHandler):
+                return ONCE
+            if isinstance(child, ast.stmt) and self._is_skipped(child, up, top):
+                return RARELY
+            if up is top:
+                return EACH
+            child = up
+        return EACH
+
+    def _is_skipped(self, statement: ast.stmt, parent: ast.AST, top: ast.AST) -> bool:
+        """Whether `if step % n: continue` stands above a statement in its block."""
+        blocks = [value for name in ("body", "orelse") if isinstance(value := getattr(parent, name, None), list)]
+        block: list[ast.stmt] = next((b for b in blocks if statement in b), [])
+        above = block[: block.index(statement)] if block else []
+        skips = [item for item in above if isinstance(item, ast.If) and not item.orelse]
+        return any(
+            isinstance(item.body[-1], (ast.Continue, ast.Return)) and self._is_seldom(item.test, top) for item in skips
+        )
+
+    def _leaves(self, arm: list[ast.stmt], top: ast.AST) -> bool:
+        last = arm[-1] if arm else None
+        if isinstance(last, ast.Raise):
+            return True
+        if isinstance(last, (ast.Break, ast.Return)):
+            return isinstance(top, LOOPS)
+        if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
+            return self._names.is_any(last.value.func, table()["exits"])
+        return False
+
+    def _is_seldom(self, test: ast.expr, top: ast.AST, depth: int = 3) -> bool:
+        """Whether a test holds on few passes: every n steps, on a counter's value, or by a switch for logging."""
+        for node in ast.walk(test):
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+                return True
+            if isinstance(node, ast.Compare) and self._is_one_pass(node):
+                return True
+            if isinstance(node, ast.Call) and any(name.startswith("time.") for name in self._names.of(node.func)):
+                return True
+            if isinstance(node, (ast.Name, ast.Attribute)):
+                if _SELDOM.search(dotted(node).rsplit(".", 1)[-1]):
+                    return True
+                if isinstance(node, ast.Name) and depth and self._is_seldom_name(node, top, depth):
+                    return True
+        return False
+
+    def _is_seldom_name(self, node: ast.Name, top: ast.AST, depth: int) -> bool:
+        _, bindings = self._scopes.lookup(node.id, node)
+        values = [b.value for b in bindings if b.how == "assign" and b.value is not None and not b.path]
+        kept = [v for v in values if isinstance(v, (ast.Compare, ast.BoolOp, ast.UnaryOp, ast.BinOp))]
+        return any(self._is_seldom(value, top, depth - 1) for value in kept[:3])
+
+    def _is_one_pass(self, test: ast.Compare) -> bool:
+        """`i == 0`, `step == len(loader) - 1`: a loop's own counter at one value."""
+        if len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq) or not isinstance(test.left, ast.Name):
+            return False
+        _, bindings = self._scopes.lookup(test.left.id, test.left)
+        return any(b.how == "for" for b in bindings) and bool(self._kinds.of(test.left) & Kind.NUMBER)
+
+    # order within a pass
+
+    @property
+    def work(self) -> list[ast.Call]:
+        """The calls that put work on the device, in source order: models, `backward`, optimizer steps."""
+        if self._work is None:
+            steps = {*self._roles.backward_calls(), *self._roles.optimizer_steps()}
+            self._work = [call for call in self._tree.of(ast.Call) if call in steps or self.runs_module(call)]
+        return self._work
+
+    def after_marker(self, node: ast.AST, run: Pass) -> bool:
+        """Whether a marker stands before a node in its pass, with no device work in between."""
+        if self._follows(node, self._tree.function(node)):
+            return True
+        return run.site is not node and self._follows(run.site, None)
+
+    def _follows(self, node: ast.AST, function: Function | None) -> bool:
+        scope = next(self._tree.loops(node), None) or function
+        here = position(node)
+        for marker in self._roles.markers:
+            if marker is node or scope is None or not self._tree.inside(marker, scope):
+                continue
+            end = self._end(marker)
+            if end <= here and not any(end < position(call) < here for call in self.work):
+                return True
+        return False
+
+    def _end(self, marker: ast.Call) -> tuple[int, int]:
+        """Where a marker has done its work: past the block of `with torch_xla.step():`."""
+        item = self._tree.parent(marker)
+        node = self._tree.parent(item) if isinstance(item, ast.withitem) else marker
+        return (getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0))
+
+
+def position(node: ast.AST) -> tuple[int, int]:
+    return (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
+
+
+def _called(node: ast.expr) -> ast.expr:
+    return node.func if isinstance(node, ast.Call) else node
+
+
+def _within(loop: Loop) -> Iterator[ast.AST]:
+    """The nodes of a loop's body, those of functions defined in it left out."""
+    todo: list[ast.AST] = [*loop.body]
+    while todo:
+        node = todo.pop(0)
+        yield node
+        if not isinstance(node, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
+            todo.extend(ast.iter_child_nodes(node))
