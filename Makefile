@@ -5,7 +5,7 @@ TORCH ?= torch==2.13.0
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint docs benchmark fuzz clean
 
 # Sets up, and checks the models that ship in fixtures/models: the main job.
 demo: $(VENV)/.installed
@@ -21,6 +21,18 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Writes the pages of docs/rules from rules/checks.
+docs: $(VENV)/.installed
+	$(BIN)/neuronlint explain --all --format markdown --output docs/rules
+
+# Speed of the source lane against others; SITE is a site-packages that holds transformers, timm and diffusers.
+benchmark: $(VENV)/.installed
+	$(BIN)/python tests/benchmarks/source_speed.py --site "$(or $(SITE),$(error give SITE=a site-packages folder))"
+
+# The source lane over the standard library and its tests, and the packages of SITE, whole and damaged.
+fuzz: $(VENV)/.installed
+	$(BIN)/python tests/fuzz/source_files.py $(if $(SITE),--site "$(SITE)")
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING
 from neuronlint.finding import Finding, Span
 from neuronlint.notebook import Notebook, NotebookError, read_notebook
 from neuronlint.own import own_finding
+from neuronlint.text import decode
 
 if TYPE_CHECKING:
     from neuronlint.stack import Stack
@@ -33,7 +32,8 @@ class Analysis:
 
     `findings` are those of the source lane, or the one that says why the file cannot be read or parsed (`parsed` is
     False then). `has_models` and `is_script` say whether capture has something to do; `comments` whether the file may
-    hold suppressions; `crash` is a traceback where neuronlint itself broke.
+    hold suppressions; `rests_on` are the other files that the findings rest on; `crash` is a traceback where neuronlint
+    itself broke.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -42,6 +42,7 @@ class Analysis:
     is_script: bool = False
     comments: bool = False
     parsed: bool = True
+    rests_on: tuple[str, ...] = ()
     crash: str | None = None
 
 
@@ -73,15 +74,17 @@ def _file(path: str, data: bytes, stack: Stack) -> Analysis:
 
 
 def _checked(path: str, text: str, tree: ast.Module, stack: Stack) -> Analysis:
+    from neuronlint.source.project import from_disk
     from neuronlint.source_lane import check_tree
 
-    result = check_tree(path, text, tree, stack)
+    result = check_tree(path, text, tree, stack, from_disk)
     return Analysis(
         result.findings,
         result.marks,
         has_models=holds_models(tree),
         is_script=is_script(tree),
         comments=_SUPPRESSION.search(text) is not None,
+        rests_on=result.rests_on,
     )
 
 
@@ -98,11 +101,11 @@ def _notebook(path: str, data: bytes, stack: Stack) -> Analysis:
     result = _checked(path, notebook.text, tree, stack)
     placed = tuple(notebook.place_finding(finding) for finding in result.findings)
     broken = tuple(
-        own_finding("NRN901", Span(path, item.line, cell=item.cell), reason=f"syntax error: {item.message}")
+        own_finding("NRN901", Span(path, item.line, cell=item.cell), reason=item.message)
         for item in notebook.problems
     )
     comments = any(_SUPPRESSION.search(line) for source in notebook.sources for line in source)
-    return Analysis(placed + broken, result.marks, comments=comments, parsed=not broken)
+    return Analysis(placed + broken, result.marks, comments=comments, parsed=not broken, rests_on=result.rests_on)
 
 
 def lines_of(path: str) -> tuple[str, ...]:
@@ -120,15 +123,6 @@ def cells_of(path: str) -> dict[int, tuple[str, ...]]:
     except (OSError, NotebookError):
         return {}
     return dict(zip(notebook.cells, notebook.sources, strict=True))
-
-
-def decode(data: bytes) -> str:
-    """Python source as text, by its encoding line or mark, line ends made `\\n`.
-
-    Raises `SyntaxError`, `UnicodeDecodeError`, `LookupError` or `ValueError` where it cannot be decoded.
-    """
-    encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-    return io.TextIOWrapper(io.BytesIO(data), encoding).read()
 
 
 def holds_models(tree: ast.Module) -> bool:

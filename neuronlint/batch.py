@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import sys
 import warnings
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,6 +46,9 @@ def _checked(paths: Sequence[str], stack: Stack, jobs: int | None) -> Iterable[t
             warnings.simplefilter("ignore")  # those that Python's parser has for the user's code
             yield from map(one, paths)
         return
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     with ProcessPoolExecutor(workers, context, initializer=warnings.simplefilter, initargs=("ignore",)) as pool:
         yield from pool.map(one, paths, chunksize=_CHUNK)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from neuronlint.stack import Stack
 
 FOLDER = ".neuronlint_cache"
-_FORMAT = 1
+_FORMAT = 2
 _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Made by neuronlint; may be deleted at any time.\n"
 _SEVERITIES = {str(severity): severity for severity in Severity}
 _CONFIDENCES = {str(confidence): confidence for confidence in Confidence}
@@ -71,11 +71,14 @@ class Cache:
                     return None
                 row[0] = file.stamp[0]
                 self._changed = True
-            flags, marks, findings = row[3], row[4], row[5]
+            flags, marks, findings, rests_on = row[3], row[4], row[5], row[6]
+            if any(stamp_of(path) != (time, size) for path, time, size in rests_on):
+                return None
             return Analysis(
                 tuple([self._finding(item, file.path) for item in findings]) if findings else (),
                 frozenset(marks) if marks else _NO_MARKS,
                 bool(flags & 1), bool(flags & 2), bool(flags & 4), bool(flags & 8),
+                tuple([entry[0] for entry in rests_on]),
             )  # fmt: skip
         except (OSError, LookupError, TypeError, ValueError):
             return None
@@ -86,7 +89,8 @@ class Cache:
             return
         flags = found.has_models | found.is_script << 1 | found.comments << 2 | found.parsed << 3
         rows = [self._row(finding) for finding in found.findings]
-        self.files[file.path] = [*file.stamp, content, flags, sorted(found.marks), rows]
+        rests_on = [[path, *(stamp_of(path) or (0, -1))] for path in found.rests_on]
+        self.files[file.path] = [*file.stamp, content, flags, sorted(found.marks), rows, rests_on]
         self._changed = True
 
     def save(self) -> None:
@@ -142,6 +146,15 @@ class Cache:
 
 _NO_MARKS: frozenset[str] = frozenset()
 _MOST_FILES = 8
+
+
+def stamp_of(path: str) -> tuple[int, int] | None:
+    """A file's time of change and size, as `discovery` takes them."""
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
 
 
 def digest(data: bytes) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import difflib
 import re
 import tomllib
 from dataclasses import dataclass, field
@@ -11,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neuronlint.errors import ConfigurationError
+from neuronlint.nearest import nearest as nearest_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SEVERITIES = ("error", "warning", "info")
 FAIL_ON = (*SEVERITIES, "never")
-FORMATS = ("text", "concise", "json")
+FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown")
 
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "mode": ("inference", "training"),
@@ -36,11 +36,39 @@ _STRINGS = (
     "format",
     "output",
     "optimizer",
+    "baseline",
 )
 _LISTS = ("select", "extend-select", "exclude")
-_FLAGS = ("source-only", "graph-only", "no-exec", "observe", "no-cache", "quiet", "verbose")
+_FLAGS = (
+    "source-only",
+    "graph-only",
+    "no-exec",
+    "observe",
+    "no-cache",
+    "force-exclude",
+    "quiet",
+    "verbose",
+    "fix",
+    "unsafe-fixes",
+    "statistics",
+    "watch",
+)
 _NUMBERS = ("timeout", "memory-limit")
-_KEYS = (*_STRINGS, *_LISTS, *_FLAGS, *_NUMBERS, "jobs", "ignore", "per-file-ignores", "models")
+_TABLES = ("ignore", "per-file-ignores", "models", "severity")
+KEYS = (*_STRINGS, *_LISTS, *_FLAGS, *_NUMBERS, "jobs", *_TABLES)
+"""Every key of the settings."""
+COMMAND_LINE_ONLY = (
+    "add-ignore",
+    "config",
+    "diff",
+    "input",
+    "model",
+    "show-files",
+    "show-settings",
+    "stdin-filename",
+    "write-baseline",
+)
+"""Options of `check` that say what one run is to do: as settings they would surprise."""
 _IGNORE_KEYS = ("module", "op", "rule", "reason", "until")
 _MODEL_KEYS = ("path", "factory", "inputs", "kwargs")
 
@@ -55,6 +83,8 @@ class IgnoreEntry:
     op: str = "*"
     until: dt.date | None = None
     line: int = 1
+    end_line: int = field(default=0, compare=False)
+    """The line after the entry's last, where it is a table of its own; else 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +105,7 @@ class Settings:
     format: str | None = None
     output: str | None = None
     optimizer: str | None = None
+    baseline: str | None = None
     exclude: tuple[str, ...] = ()
     timeout: float | None = None
     memory_limit: float | None = None
@@ -84,11 +115,23 @@ class Settings:
     no_exec: bool = False
     observe: bool = False
     no_cache: bool = False
+    force_exclude: bool = False
     quiet: bool = False
     verbose: bool = False
+    fix: bool = False
+    unsafe_fixes: bool = False
+    statistics: bool = False
+    watch: bool = False
+    severity: Mapping[str, str] = field(default_factory=dict)
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     models: tuple[Mapping[str, Any], ...] = ()
     ignore_entries: tuple[IgnoreEntry, ...] = ()
+    lines: Mapping[str, int] = field(default_factory=dict, compare=False)
+    """The line of the file that sets each key, for those that it sets."""
+
+    def where(self, key: str) -> str:
+        """`pyproject.toml:12`, for messages about a key."""
+        return f"{self.path}:{self.lines[key]}" if key in self.lines else str(self.path)
 
 
 def load(start: Path, explicit: Path | None = None) -> Settings:
@@ -146,14 +189,17 @@ class _Reader:
     table: Mapping[str, Any]
 
     def settings(self) -> Settings:
-        self._known(self.table, _KEYS)
-        values: dict[str, Any] = {"path": self.path}
+        if not isinstance(self.table, dict):
+            raise ConfigurationError(f"{self.path}:{self._line('neuronlint')}: `neuronlint` is a table")
+        self._known(self.table, KEYS)
+        values: dict[str, Any] = {"path": self.path, "lines": {key: self._line(key) for key in self.table}}
         for key, value in self.table.items():
-            if key not in ("ignore", "models", "per-file-ignores"):
+            if key not in _TABLES:
                 values[key.replace("-", "_")] = self._value(key, value)
         values["ignore"], values["ignore_entries"] = self._ignore(self.table.get("ignore", []))
         values["models"] = self._models(self.table.get("models", []))
         values["per_file_ignores"] = self._per_file(self.table.get("per-file-ignores", {}))
+        values["severity"] = self._severity(self.table.get("severity", {}))
         return Settings(**values)
 
     def _value(self, key: str, value: Any) -> Any:
@@ -197,9 +243,8 @@ class _Reader:
                 raise ConfigurationError(f"{self.path}:{line}: an ignore entry needs `{key}`, a string")
         for key in ("module", "op"):
             self._typed(key, row.get(key, "*"), str, "a glob in a string")
-        return IgnoreEntry(
-            row["rule"], row["reason"], row.get("module", "*"), row.get("op", "*"), self._until(row), line
-        )
+        module, op = row.get("module", "*"), row.get("op", "*")
+        return IgnoreEntry(row["rule"], row["reason"], module, op, self._until(row), line, self._table_end(line))
 
     def _until(self, row: Mapping[str, Any]) -> dt.date | None:
         value = row.get("until")
@@ -227,11 +272,21 @@ class _Reader:
             raise self._error("per-file-ignores", '`per-file-ignores` is a table, as in "tests/*" = ["NRN101"]')
         return {glob: self._strings(glob, codes) for glob, codes in value.items()}
 
+    def _severity(self, value: Any) -> Mapping[str, str]:
+        if not isinstance(value, dict):
+            raise self._error("severity", '`severity` is a table, as in severity = { NRN701 = "warning" }')
+        for code, word in value.items():
+            if word not in SEVERITIES:
+                raise self._error(code, f"the severity of `{code}` is one of {', '.join(SEVERITIES)}, not {word!r}")
+        return dict(value)
+
     def _known(self, row: Mapping[str, Any], keys: tuple[str, ...], table: str = "") -> None:
         for key in row:
+            if key in COMMAND_LINE_ONLY and not table:
+                raise self._error(key, f"`{key}` is an option of the command line only; remove it here")
             if key not in keys:
-                near = difflib.get_close_matches(key.replace("_", "-"), keys, 1, 0.5)
-                hint = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(sorted(keys))}"
+                near = nearest_name(key.replace("_", "-"), keys, 0.5)
+                hint = f"did you mean `{near}`?" if near else f"known are {', '.join(sorted(keys))}"
                 raise self._error(key, f"unknown key `{key}`{f' in `{table}`' if table else ''}; {hint}")
 
     def _error(self, key: str, message: str) -> ConfigurationError:
@@ -256,3 +311,18 @@ class _Reader:
         header = re.compile(rf"^\s*\[\[\s*(tool\s*\.\s*neuronlint\s*\.\s*)?{name}\s*\]\]")
         hits = [n for n, line in enumerate(self.text.split("\n"), 1) if header.search(line)]
         return hits[number] if number < len(hits) else self._line(name)
+
+    def _table_end(self, start: int) -> int:
+        """The line after a table that stands by itself, with the blank lines that follow it; 0 for one in a list."""
+        lines = self.text.removesuffix("\n").split("\n")
+        if not lines[start - 1].lstrip().startswith("[["):
+            return 0
+        end = start
+        for number, line in enumerate(lines[start:], start + 1):
+            if line.lstrip().startswith("["):
+                break
+            if line.strip() and not line.lstrip().startswith("#"):
+                end = number
+        while end < len(lines) and not lines[end].strip():
+            end += 1
+        return end + 1

@@ -58,6 +58,24 @@ class FileDirectives:
     skip_file: bool = False
     directives: list[Directive] = field(default_factory=list)
     bad: list[tuple[Span, str, str]] = field(default_factory=list)
+    _by_target: dict[int, list[Directive]] = field(default_factory=dict)
+    _by_statement: dict[tuple[int, int], list[Directive]] = field(default_factory=dict)
+    _statements: list[tuple[int, int]] = field(default_factory=list)
+
+    def add(self, directive: Directive) -> None:
+        """Directives come in the order of the lines that they speak of."""
+        statement = directive.first, directive.last
+        if statement not in self._by_statement:
+            self._statements.append(statement)
+        self.directives.append(directive)
+        self._by_target.setdefault(directive.target, []).append(directive)
+        self._by_statement.setdefault(statement, []).append(directive)
+
+    def speaking_of(self, line: int) -> Iterator[list[Directive]]:
+        """The directives for a line itself, then those for the rest of its statement."""
+        yield self._by_target.get(line, [])
+        statement = _around(self._statements, line)
+        yield [directive for directive in self._by_statement.get(statement, []) if directive.target != line]
 
     @property
     def any(self) -> bool:
@@ -106,9 +124,10 @@ def parse(path: str, lines: Sequence[str], cell: int = 0) -> FileDirectives:
         elif token.type not in _NO_CODE:
             first = first or token.start[0]
             started = started or token.type != tokenize.STRING
-    for token in comments:
-        if may_hold(token.string):
-            _read(here, path, cell, _placed(token, lines, statements))
+    held = [token for token in comments if may_hold(token.string)]
+    following = _next_code_lines(lines) if held else []
+    for token in held:
+        _read(here, path, cell, _placed(token, lines, statements, following))
     return here
 
 
@@ -127,19 +146,24 @@ def _is_skip_file(comment: str) -> bool:
     return any(_SKIP_FILE.match(match["body"]) for match in _OURS.finditer(comment))
 
 
-def _placed(token: tokenize.TokenInfo, lines: Sequence[str], statements: Sequence[tuple[int, int]]) -> _Comment:
+def _placed(
+    token: tokenize.TokenInfo, lines: Sequence[str], statements: Sequence[tuple[int, int]], following: Sequence[int]
+) -> _Comment:
     line, column = token.start
     own_line = not lines[line - 1][:column].strip()
-    target = _next_code_line(lines, line) if own_line else line
+    target = (following[line] or line) if own_line else line
     return _Comment(token.string, line, column + 1, own_line, target, *_around(statements, target))
 
 
-def _next_code_line(lines: Sequence[str], line: int) -> int:
-    for number in range(line + 1, len(lines) + 1):
+def _next_code_lines(lines: Sequence[str]) -> list[int]:
+    """For each line, by its number, the next one below it that holds code; 0 where there is none."""
+    following, code = [0] * (len(lines) + 1), 0
+    for number in range(len(lines), 0, -1):
+        following[number] = code
         text = lines[number - 1].strip()
         if text and not text.startswith("#"):
-            return number
-    return line
+            code = number
+    return following
 
 
 def _around(statements: Sequence[tuple[int, int]], line: int) -> tuple[int, int]:
@@ -162,7 +186,7 @@ def _read(here: FileDirectives, path: str, cell: int, comment: _Comment) -> None
         if codes and ours:
             base = match.start("body") - match.start() if match.re is _OURS else -match.start()
             first, last = (base + at for at in codes.span("codes"))
-            here.directives.append(
+            here.add(
                 Directive(
                     span, ours, comment.target, comment.first, comment.last, text[:first], listed, text[last:],
                     comment.own_line, match.re is _NOQA,

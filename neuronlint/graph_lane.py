@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import re
 import traceback
@@ -12,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuronlint.capture.messages import CRASHED, CaptureFailure, CaptureRequest, CaptureResult
-from neuronlint.analysis import decode
 from neuronlint.discovery import shown
 from neuronlint.errors import NeuronlintError
 from neuronlint.finding import Finding, Severity, Span
 from neuronlint.own import own_finding
 from neuronlint.report import ModelReport, Skipped
+from neuronlint.text import decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -68,7 +67,11 @@ def torch_missing() -> str | None:
     return None
 
 
+@cache
 def torch_version() -> str | None:
+    """The version of the torch that is installed here, None without one; torch is not imported."""
+    import importlib.metadata
+
     try:
         return importlib.metadata.version("torch")
     except importlib.metadata.PackageNotFoundError:

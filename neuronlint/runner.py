@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -187,6 +186,8 @@ def _captured(options: CheckOptions, requests: Sequence[CaptureRequest]) -> list
     workers = min(options.jobs or os.cpu_count() or 1, total)
     if workers <= 1:
         return [one(request) for request in requests]
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(one, requests))
 
@@ -201,7 +202,7 @@ def _report(
 ) -> Report:
     graph = [finding for lane in lanes for finding in lane.findings]
     found = _of_source(options, discovery, files, graph) + graph + _ended(options.resolved)
-    found = [finding for finding in dict.fromkeys(found) if options.selection.keeps(finding)]
+    found = options.selection.pick(dict.fromkeys(found))
     sources = _sources(options, files, found)
     kept, by_comment = _suppressed(found, files, sources, _judged(options, files, by_path))
     kept, by_entry = suppress.apply_entries(
@@ -216,7 +217,7 @@ def _report(
         files=len(files),
         suppressed=len(hidden),
         hidden=hidden,
-        torch_version=next((lane.torch_version for lane in lanes if lane.torch_version), graph_lane.torch_version()),
+        torch_version=_torch_version(options, lanes),
         sources=sources,
         cells=Cells(sources),
     )
@@ -257,6 +258,12 @@ def _suppressed(
     return suppress.apply(found, lines, cells=cells, judged=judged)
 
 
+def _torch_version(options: CheckOptions, lanes: Sequence[LaneResult]) -> str | None:
+    """The torch that captured, else the one that would have; None where graphs are not asked for."""
+    captured = next((lane.torch_version for lane in lanes if lane.torch_version), None)
+    return captured or (None if options.source_only else graph_lane.torch_version())
+
+
 def _ended(resolved: Resolved) -> list[Finding]:
     if not resolved.note:
         return []
@@ -268,14 +275,11 @@ def _judged(
     options: CheckOptions, files: Mapping[str, Analysis], by_path: Mapping[str | None, LaneResult]
 ) -> suppress.Judged:
     """Whether a rule was run on the whole of a file: one that was not cannot make a comment unused."""
-    from neuronlint.source.rules import on
-
-    of_source = {rule.code for rule in on(options.resolved.stack)} if not options.graph_only else set()
 
     def judged(path: str, code: str) -> bool:
         lane, file = by_path.get(path), files.get(path)
         if checks.check(code).lane == "source":
-            ran = file is not None and file.parsed and code in of_source
+            ran = file is not None and file.parsed and _is_on(code, options)
         else:
             ran = lane is not None and lane.whole
         return ran and options.selection.on(code) and not options.selection.ignored_in(path, code)
@@ -283,8 +287,15 @@ def _judged(
     return judged
 
 
+def _is_on(code: str, options: CheckOptions) -> bool:
+    """Whether a source rule was run at all."""
+    from neuronlint.source.rules import on
+
+    return not options.graph_only and code in on(options.resolved.stack)
+
+
 def _final(findings: Iterable[Finding], options: CheckOptions) -> tuple[Finding, ...]:
     """The findings that are on and severe enough, in their order."""
     floor = options.min_severity.rank
-    kept = [f for f in findings if f.severity.rank >= floor and options.selection.keeps(f)]
+    kept = [f for f in options.selection.pick(findings) if f.severity.rank >= floor]
     return tuple(sorted(kept, key=lambda finding: finding.sort_key))

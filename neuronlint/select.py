@@ -1,8 +1,7 @@
-"""Which rules are on: `select`, `extend-select` and `ignore`, by code, prefix or name."""
+"""Which rules are on, and how severe: `select`, `extend-select`, `ignore` and `severity`, by code, prefix or name."""
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -10,12 +9,13 @@ from typing import TYPE_CHECKING
 from neuronlint.discovery import excluded
 from neuronlint.errors import ConfigurationError
 from neuronlint.knowledge import checks
+from neuronlint.nearest import nearest
 from neuronlint.suppress import matches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from neuronlint.finding import Finding
+    from neuronlint.finding import Finding, Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,19 @@ class Selection:
     select: tuple[str, ...] = ("NRN",)
     ignore: tuple[str, ...] = ()
     per_file: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    severity: Mapping[str, Severity] = field(default_factory=dict)
+
+    def pick(self, findings: Iterable[Finding]) -> list[Finding]:
+        """The findings whose rule is on, at the severity that the user gives it."""
+        return [self.at_severity(finding) for finding in findings if self.keeps(finding)]
+
+    def at_severity(self, finding: Finding) -> Finding:
+        """A finding at the severity of the longest selector that names its rule, else as it is."""
+        if not self.severity:
+            return finding
+        lengths = {selector: _reach([selector], finding.code) for selector in self.severity}
+        selector = max(lengths, key=lambda selector: lengths[selector])
+        return finding.at(self.severity[selector]) if lengths[selector] else finding
 
     def on(self, code: str) -> bool:
         return _reach(self.select, code) > _reach(self.ignore, code)
@@ -46,7 +59,7 @@ def _reach(selectors: Iterable[str], code: str) -> int:
     return max(lengths, default=0)
 
 
-def validate(selectors: Iterable[str], option: str) -> None:
+def validate(selectors: Iterable[str], where: str) -> None:
     """Raises `ConfigurationError` for a selector that names no rule; a family that has none yet will do."""
     for selector in selectors:
         if re.fullmatch(r"NRN[1-9]?", selector, re.IGNORECASE) or any(
@@ -54,6 +67,6 @@ def validate(selectors: Iterable[str], option: str) -> None:
         ):
             continue
         known = (*checks.codes(), *checks.names())
-        near = difflib.get_close_matches(selector, known, 1) or difflib.get_close_matches(selector.upper(), known, 1)
-        hint = f"did you mean {near[0]}? " if near else ""
-        raise ConfigurationError(f"{option}: no rule `{selector}`; {hint}`neuronlint rules` lists them all")
+        near = nearest(selector, known) or nearest(selector.upper(), known)
+        hint = f"did you mean {near}? " if near else ""
+        raise ConfigurationError(f"{where}: no rule `{selector}`; {hint}`neuronlint rules` lists them all")

@@ -11,6 +11,7 @@ from typing import Protocol
 from neuronlint.finding import Finding
 from neuronlint.source.file import SourceFile
 from neuronlint.source.marks import marks
+from neuronlint.source.project import Project, Read
 from neuronlint.source.rules import findings
 from neuronlint.stack import Stack
 
@@ -18,25 +19,27 @@ from neuronlint.stack import Stack
 @dataclass(frozen=True, slots=True)
 class SourceResult:
     """What one file gives. `marks` are what its project should know of it: a finding whose `unless` names one of
-    them, set in any file of the project, is moot."""
+    them, set in any file of the project, is moot. `rests_on` are the other files that were looked into."""
 
     findings: tuple[Finding, ...] = ()
     marks: frozenset[str] = frozenset()
+    rests_on: tuple[str, ...] = ()
 
 
-def check_text(path: str, text: str, stack: Stack) -> SourceResult:
+def check_text(path: str, text: str, stack: Stack, read: Read | None = None) -> SourceResult:
     """Checks a file's text. Raises what `ast.parse` raises where it cannot be parsed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tree = ast.parse(text, path)
-    return check_tree(path, text, tree, stack)
+    return check_tree(path, text, tree, stack, read)
 
 
-def check_tree(path: str, text: str, tree: ast.Module, stack: Stack) -> SourceResult:
-    """Checks a file that is parsed already."""
-    file = SourceFile(path, text, tree)
+def check_tree(path: str, text: str, tree: ast.Module, stack: Stack, read: Read | None = None) -> SourceResult:
+    """Checks a file that is parsed already; `read` gives the text of the files around it."""
+    project = Project(read) if read is not None else None
+    file = SourceFile(path, text, tree, project)
     found = sorted(set(findings(file, stack)), key=lambda finding: finding.sort_key)
-    return SourceResult(tuple(found), marks(file))
+    return SourceResult(tuple(found), marks(file), tuple(sorted(project.used)) if project is not None else ())
 
 
 class Found(Protocol):

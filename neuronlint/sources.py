@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from neuronlint.analysis import cells_of, decode, lines_of
+from neuronlint.analysis import cells_of, lines_of
+from neuronlint.text import decode
 
 if TYPE_CHECKING:
     from neuronlint.finding import Span

@@ -5,7 +5,6 @@ What exists is data, in `rules/stacks/stacks.toml`; this module only combines it
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from neuronlint.data import load_toml, rules_root
 from neuronlint.errors import ConfigurationError
+from neuronlint.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -131,8 +131,8 @@ def _data() -> dict[str, Any]:
 def _known(what: str, word: str, known: Sequence[str]) -> str:
     if word in known:
         return word
-    near = difflib.get_close_matches(word.lower(), known, 1, 0.4)
-    hint = f"did you mean `{near[0]}`? " if near else ""
+    near = nearest(word.lower(), known, 0.4)
+    hint = f"did you mean `{near}`? " if near else ""
     raise ConfigurationError(f"unknown {what} `{word}`; {hint}known are {', '.join(known)}")
 
 

@@ -83,10 +83,7 @@ def _op_names(op: str | None) -> tuple[str, ...]:
 
 def _suppressed(finding: Finding, here: FileDirectives, used: set[tuple[Directive, str]]) -> bool:
     """Comments on the finding's own line come first, so that two in one statement each keep their own."""
-    line = finding.span.line if finding.span else 0
-    exact = [d for d in here.directives if d.target == line]
-    statement = [d for d in here.directives if d.first <= line <= d.last and d not in exact]
-    for group in (exact, statement):
+    for group in here.speaking_of(finding.span.line if finding.span else 0):
         hits = [(d, code) for d in group for code in d.codes if matches(code, finding.code)]
         used.update(hits)
         if hits:

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from neuronlint.analysis import Analysis, analyse, decode, holds_models
+from neuronlint.analysis import Analysis, analyse, holds_models
 from neuronlint.batch import analyses
 from neuronlint.discovery import FoundFile
 from neuronlint.finding import Finding
 from neuronlint.stack import resolve
+from neuronlint.text import decode
 
 MODEL = "import torch\nclass Net(torch.nn.Module):\n    pass\n"
 STACK = resolve().stack

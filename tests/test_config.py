@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
-from neuronlint.config import IgnoreEntry, Settings, load, nearest
+from neuronlint.config import FAIL_ON, KEYS, SEVERITIES, IgnoreEntry, Settings, load, nearest
 from neuronlint.errors import ConfigurationError
+from neuronlint.stack import EXECUTIONS, FRONTENDS, MODES, TARGETS
 
 
 @pytest.fixture(autouse=True)
@@ -74,6 +77,30 @@ def project(folder: Path, text: str) -> Path:
             "pyproject.toml:8: `until` is a date",
             id="until",
         ),
+        pytest.param(
+            'severity = "warning"\n', "pyproject.toml:5: `severity` is a table, as in severity = {", id="severity"
+        ),
+        pytest.param(
+            'fix = true\nseverity = { NRN701 = "fatal" }\n',
+            "pyproject.toml:6: the severity of `NRN701` is one of error, warning, info, not 'fatal'",
+            id="severity word",
+        ),
+        pytest.param('fix = "yes"\n', "pyproject.toml:5: `fix` is true or false", id="fix"),
+        pytest.param("baseline = true\n", "pyproject.toml:5: `baseline` is a string", id="baseline"),
+        pytest.param(
+            "unsafe-fix = true\n", "pyproject.toml:5: unknown key `unsafe-fix`; did you mean `unsafe-fixes`?", id="near"
+        ),
+        pytest.param(
+            "fix = true\ndiff = true\n",
+            "pyproject.toml:6: `diff` is an option of the command line only; remove it here",
+            id="command line",
+        ),
+        pytest.param(
+            'per-file-ignores = { "tests/*" = ["NRN1"], "b.py" = 1 }\n',
+            "pyproject.toml:5: `b.py` is a list of strings",
+            id="inline table",
+        ),
+        pytest.param("models = 1\n", "pyproject.toml:5: `models` is a list of tables", id="models"),
     ],
 )
 def test_refused(text: str, message: str, here: Path) -> None:
@@ -87,6 +114,12 @@ def test_a_key_of_another_tool_is_not_taken_for_ours(here: Path) -> None:
     """The line of an unknown key is looked for below our own header."""
     (here / "pyproject.toml").write_text('[tool.other]\nbogus = 1\n[tool.neuronlint]\nmode = "inference"\nbogus = 1\n')
     with pytest.raises(ConfigurationError, match=r"^pyproject.toml:5: "):
+        load(here)
+
+
+def test_our_table_has_to_be_one(here: Path) -> None:
+    (here / "pyproject.toml").write_text("[tool]\nneuronlint = 1\n")
+    with pytest.raises(ConfigurationError, match=r"^pyproject.toml:2: `neuronlint` is a table"):
         load(here)
 
 
@@ -182,3 +215,74 @@ def test_ignore_entries(here: Path) -> None:
         IgnoreEntry("NRN301", "ok", line=5),
         IgnoreEntry("NRN1", "ok", "model.*", "aten.sin*", dt.date(2027, 3, 1), line=9),
     )
+
+
+def test_where_keys_stand(here: Path) -> None:
+    project(here, 'target = "inf2"\nfix = true\n\n[tool.neuronlint.severity]\nNRN701 = "info"\n')
+    settings = load(here)
+    assert settings.lines == {"target": 5, "fix": 6, "severity": 8}
+    assert settings.where("fix") == "pyproject.toml:6"
+    assert settings.where("watch") == "pyproject.toml"
+    assert settings.severity == {"NRN701": "info"}
+
+
+@pytest.mark.parametrize(
+    ("after", "end"),
+    [
+        pytest.param("", 9, id="end of the file"),
+        pytest.param("\n\n[tool.other]\nx = 1\n", 11, id="blank lines before another table"),
+        pytest.param("\n# about the other\n[tool.other]\n", 10, id="a comment of another table"),
+    ],
+)
+def test_the_lines_of_an_ignore_entry(after: str, end: int, here: Path) -> None:
+    """What its fix removes: the table and the blank lines after it, and nothing that belongs to the next one."""
+    project(here, f'[[tool.neuronlint.ignore]]\nrule = "NRN1"\nreason = "r"\nuntil = 2026-01-01\n{after}')
+    [entry] = load(here).ignore_entries
+    assert (entry.line, entry.end_line) == (5, end)
+
+
+def test_an_ignore_entry_in_a_list_has_no_lines_of_its_own(here: Path) -> None:
+    project(here, 'ignore = [{ rule = "NRN1", reason = "r" }]\n')
+    assert [entry.end_line for entry in load(here).ignore_entries] == [0]
+
+
+SCHEMA = json.loads((Path(__file__).parents[1] / "rules/schema/settings.schema.json").read_text(encoding="utf-8"))
+
+
+def test_the_schema_knows_the_keys_and_words() -> None:
+    rows = SCHEMA["properties"]
+    assert sorted(rows) == sorted(KEYS)
+    assert tuple(rows["target"]["enum"]) == TARGETS
+    assert tuple(rows["frontend"]["enum"]) == FRONTENDS
+    assert tuple(rows["mode"]["enum"]) == MODES
+    assert set(rows["execution"]["enum"]) == {word for words in EXECUTIONS.values() for word in words}
+    assert tuple(rows["fail-on"]["enum"]) == FAIL_ON
+    assert tuple(rows["min-severity"]["enum"]) == tuple(rows["severity"]["additionalProperties"]["enum"]) == SEVERITIES
+
+
+VALUES = ["NRN1", ["NRN1"], [1], [], 0, 2, 1.5, True, {}, {"NRN1": "info"}, {"a.py": ["NRN1"]}, [{"path": "a.py"}]]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_the_schema_takes_what_the_reader_takes(key: str, here: Path) -> None:
+    """Words of the stack, which another module reads, are left to it; `ignore` is told apart by its items."""
+    validator = Draft202012Validator(SCHEMA)
+    values = [*SCHEMA["properties"][key].get("enum", []), *VALUES]
+    for value in values:
+        (here / "neuronlint.toml").write_text(f"{key} = {_toml(value)}\n")
+        try:
+            load(here)
+            taken = True
+        except ConfigurationError:
+            taken = False
+        known = key not in ("target", "frontend", "execution", "format") or not isinstance(value, str)
+        if known:
+            assert validator.is_valid({key: value}) is taken, value
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(value)

@@ -147,15 +147,16 @@ def test_a_file_that_gives_no_model_is_said_to(checking: Check) -> None:
 
 
 def test_a_missing_package_is_skipped_with_the_reason(checking: Check) -> None:
-    report = checking(MODEL, lambda request: CaptureResult(skipped="flash_attn is not installed")).report
-    assert [(item.path, item.why) for item in report.skipped] == [("net.py", "flash_attn is not installed")]
-    assert report.findings == ()
+    """What the source alone shows is still told."""
+    outcome = checking(MODEL, lambda request: CaptureResult(skipped="flash_attn is not installed"))
+    assert [(item.path, item.why) for item in outcome.report.skipped] == [("net.py", "flash_attn is not installed")]
+    assert codes(outcome) == [("NRN214", "error")]
 
 
 def test_a_failure_without_a_finding_is_an_error_with_a_model_of_its_own(checking: Check) -> None:
     failure = CaptureFailure("Net", "NRN902", "it needs `width`", span=Span("net.py", 4))
     outcome = checking(MODEL, lambda request: CaptureResult(failures=(failure,)))
-    assert codes(outcome) == [("NRN902", "error")]
+    assert codes(outcome) == [("NRN902", "error"), ("NRN214", "error")]
     assert [(model.name, model.status, model.line) for model in outcome.report.models] == [("Net", "failed", 4)]
 
 
@@ -302,3 +303,29 @@ def test_side_by_side_gives_the_same_report(checking: Check) -> None:
 def test_check_gives_the_report_alone(checking: Check) -> None:
     checking()
     assert check(CheckOptions(resolve("inf2"), ("net.py",))).files == 1
+
+
+def test_the_graph_lane_knows_better_of_the_same_line(checking: Check) -> None:
+    found = [code for code, _ in codes(checking(MODEL))]
+    assert "NRN201" in found
+    assert "NRN214" not in found
+
+
+def test_the_source_lane_alone(checking: Check) -> None:
+    def capture(request: CaptureRequest) -> CaptureResult:
+        raise AssertionError("captured")
+
+    outcome = checking(MODEL, capture, source_only=True)
+    assert codes(outcome) == [("NRN214", "error")]
+    assert outcome.report.torch_version is None
+
+
+def test_the_graph_lane_alone(checking: Check) -> None:
+    assert all(code in ("NRN201", "NRN912") for code, _ in codes(checking(MODEL, graph_only=True)))
+
+
+def test_standard_input_is_checked_under_its_name(checking: Check) -> None:
+    outcome = checking({}, paths=(), stdin=("net.py", MODEL.encode()))
+    assert codes(outcome) == [("NRN214", "error")]
+    assert outcome.report.lines(Span("net.py", 6))[5] == "        keep = torch.nonzero(x > 0)"
+    assert outcome.report.files == 1

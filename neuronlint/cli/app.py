@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 import sys
@@ -14,6 +13,7 @@ import click
 
 from neuronlint import __version__
 from neuronlint.errors import NeuronlintError
+from neuronlint.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,9 +55,9 @@ class LazyGroup(click.Group):
 
 
 def _unknown_command(word: str) -> str:
-    near = difflib.get_close_matches(word, COMMANDS, 1)
+    near = nearest(word, COMMANDS)
     if near:
-        return f"no command `{word}`; did you mean `{near[0]}`?"
+        return f"no command `{word}`; did you mean `{near}`?"
     if Path(word).exists():
         return f"no command `{word}`; to check this path, write `neuronlint check {word}`"
     return f"no command `{word}`; there are {', '.join(COMMANDS)}"
@@ -83,7 +83,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("neuronlint: interrupted", err=True)
         return INTERRUPTED
-    except (BrokenPipeError, SystemExit):  # click exits by itself where the reader of a pipe has gone
+    except (BrokenPipeError, SystemExit) as ended:  # click exits by itself where the reader of a pipe has gone
+        if isinstance(ended, SystemExit) and "_NEURONLINT_COMPLETE" in os.environ:
+            sys.stdout.flush()
+            return int(ended.code or 0)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     except NeuronlintError as error:

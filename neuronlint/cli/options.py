@@ -15,7 +15,9 @@ from neuronlint.stack import EXECUTIONS, FRONTENDS, MODES, TARGETS, Resolved, re
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def _add(options: list[Callable[[Function], Function]]) -> Callable[[Function], Function]:
+def add(options: list[Callable[[Function], Function]]) -> Callable[[Function], Function]:
+    """Several options as one decorator, in their order."""
+
     def decorate(function: Function) -> Function:
         for option in reversed(options):
             function = option(function)
@@ -68,7 +70,7 @@ def model_options(function: Function) -> Function:
             help="this settings file instead of the nearest",
         ),
     ]
-    return _add(options)(function)
+    return add(options)(function)
 
 
 def stack_options(function: Function) -> Function:
@@ -85,7 +87,7 @@ def stack_options(function: Function) -> Function:
         click.option("--mode", metavar="|".join(MODES), help="what the model is for  [default: inference]"),
         click.option("--execution", metavar=executions, help="how the frontend runs it"),
     ]
-    return _add(options)(function)
+    return add(options)(function)
 
 
 def load_settings(paths: tuple[str, ...], config: Path | None) -> Settings:

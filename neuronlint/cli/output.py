@@ -6,7 +6,6 @@ import os
 import shutil
 import sys
 import threading
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from neuronlint.errors import ConfigurationError
@@ -16,15 +15,16 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from neuronlint.runner import CheckOptions
 
-
-def view(quiet: bool, verbose: bool, output: Path | None) -> View:
+def view(
+    quiet: bool, verbose: bool, output: Path | None, exit_code: int | None = None, unsafe_fixes: bool = False
+) -> View:
     """How to render: colours and a width only for a terminal, as NO_COLOR and FORCE_COLOR allow."""
     terminal = output is None and sys.stdout.isatty()
     forced = output is None and bool(os.environ.get("FORCE_COLOR"))
     colour = (terminal or forced) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    return View(quiet, verbose, colour, shutil.get_terminal_size().columns if terminal else None)
+    width = shutil.get_terminal_size().columns if terminal else None
+    return View(quiet, verbose, colour, width, exit_code, unsafe_fixes)
 
 
 def write(text: str, output: Path | None) -> None:
@@ -43,24 +43,6 @@ def write(text: str, output: Path | None) -> None:
         raise ConfigurationError(
             f"{where}: cannot be written: {error.strerror}; name another file with --output"
         ) from None
-
-
-def show_settings(options: CheckOptions) -> str:
-    """The settings in force, one a line."""
-    stack = options.resolved.stack
-    rows: dict[str, object] = {"settings file": options.settings.path or "none"}
-    rows |= {field.name: getattr(stack, field.name) for field in fields(stack) if field.name != "functionalization"}
-    rows |= {
-        "select": ", ".join(options.selection.select),
-        "ignore": ", ".join(options.selection.ignore) or "none",
-        "min-severity": options.min_severity,
-        "exclude": ", ".join(options.exclude) or "none",
-        "timeout": f"{options.limits.timeout:g} s",
-        "memory-limit": f"{options.limits.memory_gib:g} GiB",
-        "jobs": options.jobs or "the number of cores",
-        "models": len(options.settings.models),
-    }
-    return "\n".join(f"{key:<14} {value}" for key, value in rows.items())
 
 
 class ProgressLine:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from neuronlint.data import load_toml, rules_root
 from neuronlint.errors import ConfigurationError, KnowledgeError
 from neuronlint.finding import Evidence, EvidenceKind, Severity
+from neuronlint.nearest import nearest
 from neuronlint.stack import Stack, sdk_matches
 
 if TYPE_CHECKING:
@@ -149,10 +149,8 @@ def find(text: str) -> Check:
         return check(wanted.upper())
     if wanted.lower() in names():
         return check(names()[wanted.lower()])
-    near = difflib.get_close_matches(wanted.upper(), codes(), 1) or difflib.get_close_matches(
-        wanted.lower(), names(), 1
-    )
-    hint = f"did you mean {near[0]}? " if near else ""
+    near = nearest(wanted.upper(), codes()) or nearest(wanted.lower(), names())
+    hint = f"did you mean {near}? " if near else ""
     raise ConfigurationError(f"no rule `{text}`; {hint}`neuronlint rules` lists them all")
 
 

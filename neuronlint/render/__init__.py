@@ -19,7 +19,7 @@ class View:
     """How to show a report.
 
     `width` is that of a terminal, None where the output is a file or a pipe; `exit_code` is the one that the command
-    ends with, None where there is no command.
+    ends with, None where there is no command; `unsafe_fixes` says that unsafe fixes are wanted too.
     """
 
     quiet: bool = False
@@ -27,6 +27,7 @@ class View:
     colour: bool = False
     width: int | None = None
     exit_code: int | None = None
+    unsafe_fixes: bool = False
 
 
 def render(report: Report, name: str, view: View = View()) -> str:

@@ -16,7 +16,7 @@ def render(report: Report, view: View) -> str:
     lines = [_line(finding) for finding in report.findings]
     if not view.quiet:
         lines += [f"skipped {shown(item.path)}: {shown(item.why)}" for item in report.skipped]
-        lines.append(closing(report))
+        lines.append(closing(report, view.unsafe_fixes))
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -22,7 +22,7 @@ def render(report: Report, view: View) -> str:
     rows = [_annotation(finding, report, at) for finding in report.findings]
     if not view.quiet:
         rows += [f"::notice title=skipped::{_data(f'{item.path}: {item.why}')}" for item in report.skipped]
-        rows.append(closing(report))
+        rows.append(closing(report, view.unsafe_fixes))
     return "".join(f"{row}\n" for row in rows)
 
 

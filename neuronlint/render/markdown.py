@@ -29,7 +29,7 @@ def render(report: Report, view: View) -> str:
 
 
 def _lines(report: Report, view: View) -> Iterator[str]:
-    yield from ("# neuronlint", "", f"{escaped(closing(report))}  ", escaped(str(report.stack)))
+    yield from ("# neuronlint", "", f"{escaped(closing(report, view.unsafe_fixes))}  ", escaped(str(report.stack)))
     if report.findings:
         yield from ("", "| severity | rule | place | finding |", "|---|---|---|---|")
         yield from (_row(finding) for finding in _worst(report))

@@ -119,7 +119,7 @@ def _evidence(item: Evidence) -> str:
 
 def _ending(report: Report, view: View) -> Iterator[Line]:
     style = "bold red" if report.count(Severity.ERROR) else "bold"
-    yield line((closing(report), style))
+    yield line((closing(report, view.unsafe_fixes), style))
     if view.quiet:
         return
     if report.models:

@@ -6,6 +6,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from neuronlint.finding import Finding, Severity
+from neuronlint.fixable import fixable
 
 if TYPE_CHECKING:
     from neuronlint.report import Report
@@ -56,13 +57,15 @@ def totals(report: Report) -> str:
     return ", ".join(count(report.count(severity), word) for severity, word in counts if report.count(severity))
 
 
-def closing(report: Report) -> str:
+def closing(report: Report, unsafe_fixes: bool = False) -> str:
     """The line that sums up a run."""
     found = totals(report)
     where = count(report.files, "file") if report.files else count(len(report.models), "model")
     line = f"Found {found} in {where}" if found else f"Found nothing in {where}"
     if report.suppressed:
         line += f"; {report.suppressed} suppressed"
+    if can_fix := fixable(report.findings, unsafe_fixes):
+        line += f"; {can_fix}"
     if report.findings:
         line += f". About a rule: neuronlint explain {_example_code(report)}"
     return line if report.findings else f"{line}."

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 from neuronlint.data import load_toml, rules_root
 from neuronlint.finding import Confidence, Evidence, EvidenceKind, Finding, Fix, Severity
@@ -18,15 +18,15 @@ from neuronlint.source.rules.base import SourceRule
 from neuronlint.stack import Stack, sdk_matches
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Api:
     """One row: names, and what their use means.
 
     `use` is how a name is used: call, attribute (read), assign (to the attribute), import or except (caught).
-    `severity`, `then` and `help` are keyed by stack as in the rules' texts; a severity of `off` says that nothing is wrong there.
-    `guarded` is the highest severity left under a guard on CUDA, `caught` that inside `try: … except ImportError`.
-    `fix` says what its fix does to a call that is a statement of its own and stands under no guard: `delete`.
-    `words` fill placeholders of the rule's texts.
+    `severity`, `then` and `help` are keyed by stack as in the rules' texts; a severity of `off` says that nothing is
+    wrong there. `guarded` is the highest severity left under a guard on CUDA (`off` for none at all), `caught` that
+    inside `try: … except ImportError`. `fix` says what its fix does to a call that is a statement of its own and
+    stands under no guard: `delete`. `words` fill placeholders of the rule's texts.
     """
 
     names: tuple[str, ...]
@@ -48,16 +48,30 @@ class ApiRule(SourceRule):
     """A rule that is a table of names: those of `rules/source/apis/<table>.toml` with the rule's code."""
 
     table: str
+    first_row_decides: ClassVar[bool] = False
+    """Whether a use is judged by the first row that fits it, so that a glob may stand below the names it spares."""
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         for use in _used_as(self.table, self.code):
             for node, name in _candidates(file, use):
-                for row in _fitting(self.table, self.code, use, name):
-                    if self._is_on(row, stack) and not self.passes(file, node, name):
+                on = [row for row in self.rows_of(use, name) if self._is_on(row, stack)]
+                for row in on[:1] if self.first_row_decides else on:
+                    if not self._is_left_out(file, node, name, row):
                         yield self._finding(file, node, name, row, stack)
+
+    def rows_of(self, use: str, name: str) -> tuple[Api, ...]:
+        """The rows that speak of one use of a name."""
+        return _fitting(self.table, self.code, use, name)
 
     def _is_on(self, row: Api, stack: Stack) -> bool:
         return sdk_matches(row.sdk, stack.sdk) and by_stack(row.severity, stack) != "off"
+
+    def _is_left_out(self, file: SourceFile, node: ast.AST, name: str, row: Api) -> bool:
+        if row.guarded == "off" and file.roles.guarded(node, "cuda", "other-device") is not None:
+            return True
+        if any(guard.what == "neuron" and not guard.holds for guard in file.roles.guards(node)):
+            return True
+        return self.passes(file, node, name)
 
     def passes(self, file: SourceFile, node: ast.AST, name: str) -> bool:
         """Whether a use is none of the rule's business; for rules that know more than the table."""

@@ -72,7 +72,7 @@ def _of_call(file: SourceFile, test: ast.Call, depth: int) -> str:
 def availability(file: SourceFile, call: ast.Call) -> bool:
     """Whether a call asks if there is CUDA on this machine."""
     text = dotted(call.func)
-    if text.endswith("cuda.is_available") or text.endswith("cuda.device_count"):
+    if text.endswith(("cuda.is_available", "cuda.device_count")):
         return True
     named = file.names.of(call.func)
     return bool({"torch.cuda.is_available", "torch.cuda.device_count"}.intersection(named)) or any(

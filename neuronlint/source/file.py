@@ -17,14 +17,21 @@ from neuronlint.source.tree import SourceTree
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from neuronlint.source.project import Project
+
 
 class SourceFile:
-    """What a rule is given. `text` is the file's own text, for the cheap test whether it holds a word at all."""
+    """What a rule is given. `text` is the file's own text, for the cheap test whether it holds a word at all.
 
-    def __init__(self, path: str, text: str, module: ast.Module) -> None:
+    `project` finds the files that it imports from; without one, names of other files say nothing.
+    """
+
+    def __init__(self, path: str, text: str, module: ast.Module, project: Project | None = None) -> None:
         self.path = path
         self.text = text
         self._module = module
+        self._project = project
+        self._imported: dict[str, tuple[SourceFile, str] | None] = {}
 
     @classmethod
     def parse(cls, path: str, text: str) -> SourceFile:
@@ -45,11 +52,11 @@ class SourceFile:
 
     @cached_property
     def kinds(self) -> Kinds:
-        return Kinds(self.tree, self.scopes, self.names)
+        return Kinds(self.tree, self.scopes, self.names, self.imported)
 
     @cached_property
     def roles(self) -> Roles:
-        return Roles(self.tree, self.scopes, self.names, self.kinds)
+        return Roles(self.tree, self.scopes, self.names, self.kinds, self.imported)
 
     @cached_property
     def passes(self) -> Passes:
@@ -59,6 +66,14 @@ class SourceFile:
     def reads(self) -> list[Read]:
         """Where the file reads a value of the device on the host, in source order."""
         return reads(self)
+
+    def imported(self, dotted: str) -> tuple[SourceFile, str] | None:
+        """The file of the project that an imported name comes from, and the name in it."""
+        if self._project is None:
+            return None
+        if dotted not in self._imported:
+            self._imported[dotted] = self._project.find(self.path, dotted)
+        return self._imported[dotted]
 
     @cached_property
     def imports(self) -> frozenset[str]:

@@ -35,13 +35,14 @@ def xla_guard(file: SourceFile, node: ast.AST) -> ast.AST | None:
             held = child is up.body or (isinstance(up.body, list) and child in up.body)
             if _asks_for_xla(file, up.test, held):
                 return up.test
-        if isinstance(up, ast.BoolOp) and isinstance(up.op, ast.And) and child is not up.values[0]:
-            if _asks_for_xla(file, up.values[0], True):
-                return up.values[0]
+        if isinstance(up, ast.BoolOp) and isinstance(up.op, ast.And):
+            first = up.values[0]
+            if child is not first and _asks_for_xla(file, first, True):
+                return first
         if isinstance(up, FUNCTIONS) and isinstance(child, ast.stmt):
-            early = next((exit.test for exit in _early_exits(up, child) if _asks_for_xla(file, exit.test, False)), None)
-            if early is not None:
-                return early
+            early = [item.test for item in _early_exits(up, child) if _asks_for_xla(file, item.test, False)]
+            if early:
+                return early[0]
         child = up
     return None
 
@@ -52,7 +53,7 @@ def _asks_for_xla(file: SourceFile, test: ast.expr, held: bool) -> bool:
         test, held = test.operand, not held
     if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Is, ast.Eq)) and _is_none(test.comparators[0]):
         held = not held
-    return held and re.search(r"xla|tpu|pjrt", file.tree.segment(test, 200), re.I) is not None
+    return held and re.search(r"xla|tpu|pjrt|neuroncore", file.tree.segment(test, 200), re.I) is not None
 
 
 def _is_none(node: ast.expr) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import enum
+from bisect import bisect_right
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -13,12 +15,13 @@ from neuronlint.source.scopes import Binding, Scope, Scopes
 from neuronlint.source.tree import FUNCTIONS, Function, SourceTree, argument
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from neuronlint.source.file import SourceFile
     from neuronlint.source.names import Names
 
 _DEPTH = 12
 """How far an expression is followed through names and calls."""
+_BINDINGS = 24
+"""How many bindings of one name are looked at: generated code may have any number."""
 
 
 class Kind(enum.Flag):
@@ -46,6 +49,7 @@ class Kind(enum.Flag):
     STATE = enum.auto()
     RANGE = enum.auto()
     LIST = enum.auto()
+    DISTRIBUTION = enum.auto()
     PLACED = enum.auto()
     """A loader that puts its batches on the device."""
 
@@ -56,7 +60,8 @@ _WORDS = {
     "device-loader": Kind.LOADER | Kind.PLACED, "scaler": Kind.SCALER, "device": Kind.DEVICE,
     "tokenizer": Kind.TOKENIZER, "accelerator": Kind.ACCELERATOR, "pipeline": Kind.PIPELINE,
     "generator": Kind.GENERATOR, "dataset": Kind.DATASET, "array": Kind.ARRAY, "number": Kind.NUMBER,
-    "string": Kind.STRING, "state": Kind.STATE, "range": Kind.RANGE, "other": Kind.NONE,
+    "string": Kind.STRING, "state": Kind.STATE, "range": Kind.RANGE, "distribution": Kind.DISTRIBUTION,
+    "other": Kind.NONE,
 }  # fmt: skip
 
 
@@ -76,16 +81,22 @@ def _methods(what: str) -> frozenset[str]:
     return frozenset(_tables()["methods"][what])
 
 
+Imported = Callable[[str], "tuple[SourceFile, str] | None"]
+"""The file of the project that an imported name comes from, and the name in it."""
+
+
 class Kinds:
     """The kinds of the expressions of one file, worked out when asked for."""
 
-    __slots__ = ("_active", "_known", "_names", "_scopes", "_tree")
+    __slots__ = ("_active", "_imported", "_known", "_names", "_ordered", "_scopes", "_tree")
 
-    def __init__(self, tree: SourceTree, scopes: Scopes, names: Names) -> None:
+    def __init__(self, tree: SourceTree, scopes: Scopes, names: Names, imported: Imported) -> None:
+        self._imported = imported
         self._tree = tree
         self._scopes = scopes
         self._names = names
         self._known: dict[ast.AST, Kind] = {}
+        self._ordered: dict[int, list[Binding]] = {}
         self._active: set[object] = set()
 
     def of(self, node: ast.AST | None, depth: int = _DEPTH) -> Kind:
@@ -114,6 +125,8 @@ class Kinds:
                 if last.endswith(("Module", "PreTrainedModel", "ModelMixin")) and name != "types.ModuleType":
                     return True
                 if name.startswith("torch.nn.") or _word("calls", name) == "module":
+                    return True
+                if (there := self._imported(name)) is not None and there[0].kinds.of_result(there[1]) & Kind.MODULE:
                     return True
             if isinstance(expression, ast.Name) and self.is_module_class(self.local_class(expression), depth - 1):
                 return True
@@ -185,13 +198,16 @@ class Kinds:
         if len(bindings) == 1 or self._scopes.of(node) is not scope:
             return bindings
         here = (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
-        before = sorted((b for b in bindings if _after(b) <= here), key=_after, reverse=True)
+        ordered = self._ordered.get(id(bindings))
+        if ordered is None:
+            ordered = self._ordered[id(bindings)] = sorted(bindings, key=_after)
+        end = bisect_right(ordered, here, key=_after)
         found = []
-        for binding in before:
+        for binding in reversed(ordered[max(end - _BINDINGS, 0) : end]):
             found.append(binding)
             if self._always(binding, node):
                 return found
-        return found or bindings
+        return found or bindings[:_BINDINGS]
 
     def _always(self, binding: Binding, node: ast.AST) -> bool:
         """Whether control passes a binding on every way to a node below it."""
@@ -222,7 +238,7 @@ class Kinds:
         if binding.how == "parameter":
             return self._of_parameter(binding.site, name, depth)
         if binding.how == "import":
-            return _WORDS.get(_word("parameters", name), Kind.NONE) & (Kind.MODULE | Kind.DEVICE) | Kind.GUESS
+            return self._of_imported(binding.name, depth)
         if binding.value is None:
             return (
                 self._of_annotation(binding.site.annotation) if isinstance(binding.site, ast.AnnAssign) else Kind.NONE
@@ -254,6 +270,39 @@ class Kinds:
             return given | (Kind.PLACED if given & Kind.LOADER else Kind.NONE)
         if kind & Kind.TENSOR:
             return kind
+        for name in self._names.of(call.func):
+            if (there := self._imported(name)) is not None:
+                return there[0].kinds.of_result(there[1], depth - 2, position)
+        return Kind.NONE
+
+    # what other files give
+
+    def _of_imported(self, name: str, depth: int) -> Kind:
+        """The kind of a name that another file of the project binds; else what the name itself suggests of a module
+        or a device."""
+        there = self._imported(name)
+        if there is None:
+            guess = _WORDS.get(_word("parameters", name.rpartition(".")[2]), Kind.NONE) & (Kind.MODULE | Kind.DEVICE)
+            return guess | Kind.GUESS
+        return there[0].kinds.of_name(there[1], depth - 2)
+
+    def of_name(self, name: str, depth: int = _DEPTH) -> Kind:
+        """The kind of a name that this file binds at its top level."""
+        kind = Kind.NONE
+        for binding in self._scopes.module.names.get(name, ()):
+            if binding.how in ("assign", "import"):
+                kind |= self.of_binding(binding, name, depth)
+        return _without_guess(kind)
+
+    def of_result(self, name: str, depth: int = _DEPTH, position: int | None = None) -> Kind:
+        """The kind of what a top-level function or class of this file gives when it is called."""
+        for binding in self._scopes.module.names.get(name, ()):
+            if binding.how == "class" and isinstance(binding.site, ast.ClassDef):
+                return Kind.MODULE if self.is_module_class(binding.site) else Kind.NONE
+            if binding.how == "function" and isinstance(binding.site, FUNCTIONS):
+                return self._of_returns(binding.site, depth, position)
+            if binding.how == "import" and (there := self._imported(binding.name)) is not None:
+                return there[0].kinds.of_result(there[1], depth - 2, position)
         return Kind.NONE
 
     def _of_parameter(self, site: ast.AST, name: str, depth: int) -> Kind:
@@ -343,10 +392,12 @@ class Kinds:
         return Kind.TENSOR | (called & Kind.GUESS) if (called := self.of(node.func, depth)) & Kind.MODULE else Kind.NONE
 
     def _of_named_call(self, name: str, node: ast.Call, depth: int) -> Kind:
-        if name.startswith("."):
-            local = self.local_class(node.func)
+        local = self.local_class(node.func) if name.startswith(".") else None
+        if local is not None:
             return Kind.MODULE if self.is_module_class(local) else Kind.NONE
         word = _word("calls", name)
+        if not word and (there := self._imported(name)) is not None:
+            return there[0].kinds.of_result(there[1], depth - 2)
         if word in ("argument", "next"):
             inner = self.of(node.args[0], depth) if node.args else Kind.NONE
             if word == "argument":
@@ -371,6 +422,8 @@ class Kinds:
             return self.of(node.args[0], depth) | Kind.PLACED
         if name == "to" and owner & (Kind.LOADER | Kind.PIPELINE):
             return owner
+        if owner & Kind.DISTRIBUTION:
+            return Kind.TENSOR if name in _methods("distribution") else Kind.NONE
         if owner & Kind.ARRAY:
             return Kind.ARRAY
         return Kind.STRING if owner & Kind.STRING else Kind.NONE
@@ -395,8 +448,11 @@ class Kinds:
             if node.value is None or self._tree.function(node) is not function:
                 continue
             value = node.value
-            if position is not None and isinstance(value, ast.Tuple):
-                value = value.elts[position] if position < len(value.elts) else value
+            if position is not None and isinstance(value, ast.Tuple) and position < len(value.elts):
+                value = value.elts[position]
+            elif position is not None and isinstance(value, ast.Call):
+                kind |= self._unpacked(value, position, self.of(value, depth - 2), depth - 2)
+                continue
             kind |= self.of(value, depth - 2)
         self._active.discard(function)
         return kind

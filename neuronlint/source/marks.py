@@ -9,9 +9,15 @@ if TYPE_CHECKING:
 
 MARKING_LOADER = "marking-loader"
 """A loader of the project marks the step by itself."""
+STEP_MARKER = "step-marker"
+"""Some file of the project marks a step."""
 
 
 def marks(file: SourceFile) -> frozenset[str]:
     """The marks of a file; looked for only where its text holds the words."""
-    worth = "ParallelLoader" in file.text or "MpDeviceLoader" in file.text
-    return frozenset({MARKING_LOADER}) if worth and file.roles.has_marking_loader else frozenset()
+    found: set[str] = set()
+    if ("ParallelLoader" in file.text or "MpDeviceLoader" in file.text) and file.roles.has_marking_loader:
+        found.add(MARKING_LOADER)
+    if "torch_xla" in file.text and file.roles.markers:
+        found.add(STEP_MARKER)
+    return frozenset(found)

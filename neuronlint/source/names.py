@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _DEPTH = 8
 """How many aliases of aliases are followed."""
+_BINDINGS = 24
+"""How many bindings of one name are looked at: generated code may have any number."""
 
 
 class Names:
@@ -23,12 +25,13 @@ class Names:
     given. What the file itself defines is `.Name`, a builtin its plain name.
     """
 
-    __slots__ = ("_calls", "_known", "_methods", "_scopes", "_tree")
+    __slots__ = ("_bound", "_calls", "_known", "_methods", "_scopes", "_tree")
 
     def __init__(self, tree: SourceTree, scopes: Scopes) -> None:
         self._tree = tree
         self._scopes = scopes
         self._known: dict[ast.AST, tuple[str, ...]] = {}
+        self._bound: dict[int, list[str]] = {}
         self._calls: dict[str, list[ast.Call]] | None = None
         self._methods: dict[str, list[ast.Call]] | None = None
 
@@ -51,7 +54,16 @@ class Names:
         scope, bindings = self._scopes.lookup(node.id, node)
         if scope is None:
             return [node.id]
-        return [name for binding in bindings for name in self._of_binding(binding, node.id, depth)]
+        return self._of_bindings(bindings, node.id, depth)
+
+    def _of_bindings(self, bindings: list[Binding], name: str, depth: int) -> list[str]:
+        """Looked up once for all uses of a name; of a great many bindings, the first ones."""
+        known = self._bound.get(id(bindings))
+        if known is None:
+            self._bound[id(bindings)] = []  # a cycle of aliases ends here
+            known = [found for b in bindings[:_BINDINGS] for found in self._of_binding(b, name, depth)]
+            self._bound[id(bindings)] = known
+        return known
 
     def _of_binding(self, binding: Binding, name: str, depth: int) -> tuple[str, ...]:
         if binding.how == "import":
@@ -73,7 +85,7 @@ class Names:
         if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
             owner = self._tree.class_of(node)
             bindings = self._scopes.attributes.get(owner, {}).get(node.attr, []) if owner else []
-            return [name for binding in bindings for name in self._of_binding(binding, node.attr, depth)]
+            return self._of_bindings(bindings, node.attr, depth)
         return [f"{base}.{node.attr}" for base in self.of(node.value, depth)]
 
     def calls(self, *wanted: str) -> list[ast.Call]:

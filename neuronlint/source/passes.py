@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 EACH, RARELY, ONCE = 2, 1, 0
 """How often code runs in a loop: on each pass, on some, or where the loop is left."""
 _DEPTH = 3
+_CALLS = 6
+"""How many calls of a function, and ways to a node, are followed."""
+Step = tuple[Loop, ast.AST, int]
+"""A loop, the node in it by which it runs the code, and how often that is."""
 _NO_GRADIENTS = ("no_grad", "inference_mode", ".eval(")
 _SELDOM = re.compile(
     r"(^|_)(log|logs|logging|print|verbose|debug|save|eval|evaluate|plot|viz|visuali[sz]e|last|report)(_|$)", re.I
@@ -50,11 +54,11 @@ class TrainingLoop:
 class Passes:
     """The passes of the loops of one file, worked out when asked for."""
 
-    __slots__ = ("_chains", "_evaluates", "_kinds", "_names", "_roles", "_scopes", "_training", "_tree", "_work")
+    __slots__ = ("_callings", "_evaluates", "_kinds", "_names", "_roles", "_scopes", "_training", "_tree", "_work")
 
     def __init__(self, tree: SourceTree, scopes: Scopes, names: Names, kinds: Kinds, roles: Roles) -> None:
         self._tree, self._scopes, self._names, self._kinds, self._roles = tree, scopes, names, kinds, roles
-        self._chains: dict[Function, list[tuple[Loop, ast.AST, int]]] = {}
+        self._callings: dict[Function, list[tuple[Step, ...]]] = {}
         self._training: list[TrainingLoop] | None = None
         self._evaluates: dict[Loop, ast.Call | None] = {}
         self._work: list[ast.Call] | None = None
@@ -69,27 +73,33 @@ class Passes:
                 return Pass(loop, site, False, how_often)
         return None
 
-    def chain(self, node: ast.AST, depth: int = _DEPTH) -> list[tuple[Loop, ast.AST, int]]:
+    def chain(self, node: ast.AST) -> list[Step]:
         """The loops that run a node, innermost first: those around it, then those around the calls of its function."""
-        found = [(loop, node, self._how_often(node, loop)) for loop in self._tree.loops(node)]
+        return list(dict.fromkeys(step for path in self.paths(node) for step in path))
+
+    def paths(self, node: ast.AST, depth: int = _DEPTH) -> list[tuple[Step, ...]]:
+        """The same for each way that leads to a node: one for each call of its function that loops run."""
+        own = tuple((loop, node, self.how_often(node, loop)) for loop in self._tree.loops(node))
         function = self._tree.function(node)
         if function is None or depth < 0 or isinstance(self._tree.parent(node), ast.Lambda):
-            return found
-        inside = self._how_often(node, function)
-        return [*found, *((loop, site, min(inside, often)) for loop, site, often in self._callers(function, depth))]
+            return [own] if own else []
+        inside = self.how_often(node, function)
+        outer = [tuple((loop, at, min(inside, often)) for loop, at, often in p) for p in self._callers(function, depth)]
+        return [(*own, *path) for path in outer] or ([own] if own else [])
 
-    def _callers(self, function: Function, depth: int) -> list[tuple[Loop, ast.AST, int]]:
-        known = self._chains.get(function)
+    def _callers(self, function: Function, depth: int) -> list[tuple[Step, ...]]:
+        known = self._callings.get(function)
         if known is None:
-            self._chains[function] = []
-            known = [item for call in self._calls(function)[:4] for item in self.chain(call, depth - 1)]
-            self._chains[function] = known
+            self._callings[function] = []
+            known = [path for call in self._calls(function)[:_CALLS] for path in self.paths(call, depth - 1)][:_CALLS]
+            self._callings[function] = known
         return known
 
     def _calls(self, function: Function) -> list[ast.AST]:
         """The calls of a function; for a closure that calls `backward`, its own definition."""
         calls: list[ast.AST] = list(self._roles.calls_of(function))
-        closure = not calls and self._tree.function(function) is not None
+        inner = self._tree.function(function) is not None or next(self._tree.loops(function), None) is not None
+        closure = not calls and inner
         if closure and any(self._tree.inside(call, function) for call in self._roles.backward_calls()):
             calls.append(function)
         return calls
@@ -107,23 +117,39 @@ class Passes:
         return any(loop is item.loop or loop is item.micro for item in self.training)
 
     def _training_loops(self) -> Iterator[TrainingLoop]:
-        steps = [(step, self.chain(step)) for step in self._roles.optimizer_steps()]
+        scaled = self._scaled()
+        steps = [(step, self._innermost(step)) for step in (*self._roles.optimizer_steps(), *scaled)]
         seen: set[ast.AST] = set()
-        for backward in self._roles.backward_calls():
-            loops = [loop for loop, _, _ in self.chain(backward)]
-            if not loops:
-                continue
-            inner = loops[0]
-            own = [step for step, chain in steps if chain and chain[0][0] is inner]
-            outer = next((loop for loop in loops[1:3] if any(c and c[0][0] is loop for _, c in steps)), None)
-            if not own and outer is not None:
-                own = [step for step, chain in steps if chain and chain[0][0] is outer]
-                key, micro = outer, inner
-            else:
+        for backward in (*self._roles.backward_calls(), *scaled):
+            for path in self.paths(backward):
+                inner, *around = [loop for loop, _, _ in path]
+                own = [step for step, loops in steps if inner in loops]
+                outer = next((loop for loop in around[:2] if any(loop in loops for _, loops in steps)), None)
                 key, micro = inner, None
-            if key not in seen:
-                seen.add(key)
-                yield TrainingLoop(key, backward, tuple(sorted(own, key=position)), micro)
+                if not own and outer is not None:
+                    own = [step for step, loops in steps if outer in loops]
+                    key, micro = outer, inner
+                if key not in seen:
+                    seen.add(key)
+                    yield TrainingLoop(key, backward, tuple(sorted(own, key=position)), micro)
+
+    def _innermost(self, node: ast.AST) -> set[Loop]:
+        """The innermost loop of each way to a node."""
+        return {path[0][0] for path in self.paths(node)}
+
+    def _scaled(self) -> list[ast.Call]:
+        """The calls `loss_scaler(loss, optimizer, …)` of objects that do both, as timm and its heirs have them."""
+        return (
+            [
+                call
+                for call in self._tree.of(ast.Call)
+                if len(call.args) > 1
+                and dotted(call.func).lower().endswith("scaler")
+                and self._kinds.of(call.args[1]) & Kind.OPTIMIZER
+            ]
+            if "scaler(" in self._tree.text
+            else []
+        )
 
     # evaluation and sampling
 
@@ -153,7 +179,8 @@ class Passes:
         for node in _within(loop):
             if isinstance(node, ast.Call) and self.runs_module(node) and self._without_gradients(node):
                 root = dotted(node.func).split(".")[0]
-                if root not in targets and next(self._tree.loops(node), None) is loop:
+                own = next(self._tree.loops(node), None) is loop and self.how_often(node, loop) == EACH
+                if own and root not in targets:
                     return node
         return None
 
@@ -198,7 +225,7 @@ class Passes:
 
     # how often
 
-    def _how_often(self, node: ast.AST, top: ast.AST) -> int:
+    def how_often(self, node: ast.AST, top: ast.AST) -> int:
         """How often a node runs within a loop or function, by the conditions in between."""
         child = node
         for up in self._tree.ancestors(node):
@@ -206,30 +233,30 @@ class Passes:
                 arm = up.body if child in up.body else up.orelse
                 if self._leaves(arm, top):
                     return ONCE
-                if self._is_seldom(up.test, top):
+                if self.is_seldom(up.test):
                     return RARELY
-            elif isinstance(up, ast.IfExp) and child is not up.test and self._is_seldom(up.test, top):
+            elif isinstance(up, ast.IfExp) and child is not up.test and self.is_seldom(up.test):
                 return RARELY
             elif isinstance(up, ast.BoolOp) and child in up.values:
-                if any(self._is_seldom(value, top) for value in up.values[: up.values.index(child)]):
+                if any(self.is_seldom(value) for value in up.values[: up.values.index(child)]):
                     return RARELY
             elif isinstance(up, ast.ExceptHandler):
                 return ONCE
-            if isinstance(child, ast.stmt) and self._is_skipped(child, up, top):
+            if isinstance(child, ast.stmt) and self._is_skipped(child, up):
                 return RARELY
             if up is top:
                 return EACH
             child = up
         return EACH
 
-    def _is_skipped(self, statement: ast.stmt, parent: ast.AST, top: ast.AST) -> bool:
+    def _is_skipped(self, statement: ast.stmt, parent: ast.AST) -> bool:
         """Whether `if step % n: continue` stands above a statement in its block."""
         blocks = [value for name in ("body", "orelse") if isinstance(value := getattr(parent, name, None), list)]
         block: list[ast.stmt] = next((b for b in blocks if statement in b), [])
         above = block[: block.index(statement)] if block else []
         skips = [item for item in above if isinstance(item, ast.If) and not item.orelse]
         return any(
-            isinstance(item.body[-1], (ast.Continue, ast.Return)) and self._is_seldom(item.test, top) for item in skips
+            isinstance(item.body[-1], (ast.Continue, ast.Return)) and self.is_seldom(item.test) for item in skips
         )
 
     def _leaves(self, arm: list[ast.stmt], top: ast.AST) -> bool:
@@ -242,7 +269,7 @@ class Passes:
             return self._names.is_any(last.value.func, table()["exits"])
         return False
 
-    def _is_seldom(self, test: ast.expr, top: ast.AST, depth: int = 3) -> bool:
+    def is_seldom(self, test: ast.expr, depth: int = 3) -> bool:
         """Whether a test holds on few passes: every n steps, on a counter's value, or by a switch for logging."""
         for node in ast.walk(test):
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
@@ -254,22 +281,23 @@ class Passes:
             if isinstance(node, (ast.Name, ast.Attribute)):
                 if _SELDOM.search(dotted(node).rsplit(".", 1)[-1]):
                     return True
-                if isinstance(node, ast.Name) and depth and self._is_seldom_name(node, top, depth):
+                if isinstance(node, ast.Name) and depth and self._is_seldom_name(node, depth):
                     return True
         return False
 
-    def _is_seldom_name(self, node: ast.Name, top: ast.AST, depth: int) -> bool:
+    def _is_seldom_name(self, node: ast.Name, depth: int) -> bool:
         _, bindings = self._scopes.lookup(node.id, node)
         values = [b.value for b in bindings if b.how == "assign" and b.value is not None and not b.path]
         kept = [v for v in values if isinstance(v, (ast.Compare, ast.BoolOp, ast.UnaryOp, ast.BinOp))]
-        return any(self._is_seldom(value, top, depth - 1) for value in kept[:3])
+        return any(self.is_seldom(value, depth - 1) for value in kept[:3])
 
     def _is_one_pass(self, test: ast.Compare) -> bool:
         """`i == 0`, `step == len(loader) - 1`: a loop's own counter at one value."""
         if len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq) or not isinstance(test.left, ast.Name):
             return False
         _, bindings = self._scopes.lookup(test.left.id, test.left)
-        return any(b.how == "for" for b in bindings) and bool(self._kinds.of(test.left) & Kind.NUMBER)
+        text = isinstance(test.comparators[0], ast.Constant) and isinstance(test.comparators[0].value, str)
+        return any(b.how == "for" for b in bindings) and not text
 
     # order within a pass
 
@@ -277,7 +305,7 @@ class Passes:
     def work(self) -> list[ast.Call]:
         """The calls that put work on the device, in source order: models, `backward`, optimizer steps."""
         if self._work is None:
-            steps = {*self._roles.backward_calls(), *self._roles.optimizer_steps()}
+            steps = {*self._roles.backward_calls(), *self._roles.optimizer_steps(), *self._scaled()}
             self._work = [call for call in self._tree.of(ast.Call) if call in steps or self.runs_module(call)]
         return self._work
 

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from neuronlint.data import load_toml, rules_root
-from neuronlint.source.kinds import Kind, Kinds
+from neuronlint.source.kinds import Imported, Kind, Kinds
 from neuronlint.source.tree import FUNCTIONS, Function, SourceTree, argument, constant, dotted
 
 if TYPE_CHECKING:
@@ -23,10 +23,14 @@ Loop = ast.For | ast.AsyncFor | ast.While
 _CALL_DEPTH = 3
 """How many calls deep a function is followed from the loop that calls it."""
 _RANK = re.compile(
-    r"(^|[._])(rank|local_rank|global_rank|is_main|is_master|is_main_process|is_rank_zero|main_process)$", re.I
+    r"(^|[._])(rank|local_rank|global_rank|is_main|is_master|is_master_ordinal|is_main_process|is_rank_zero|main_process)$",
+    re.I,
 )
 _OPTIMIZER = re.compile(r"opt(im(izer)?)?(_?\w+)?$", re.IGNORECASE)
-_DEVICE_NAMES = ("cuda", "neuron", "xla", "cpu", "mps", "xpu", "hpu", "npu")
+_AVAILABLE = re.compile(
+    r"(?:^|[._])is_(?:torch_)?([a-z]+)_available$|(?:^|\.)(npu|xpu|mlu|hpu|mps|musa)\.is_available$"
+)
+_DEVICE_NAMES = ("cuda", "neuron", "xla", "cpu", "mps", "xpu", "hpu", "npu", "mlu", "musa", "sdaa")
 
 
 @cache
@@ -61,7 +65,8 @@ class TrainingStep:
 class Roles:
     """The parts that the code of one file plays, worked out when asked for."""
 
-    def __init__(self, tree: SourceTree, scopes: Scopes, names: Names, kinds: Kinds) -> None:
+    def __init__(self, tree: SourceTree, scopes: Scopes, names: Names, kinds: Kinds, imported: Imported) -> None:
+        self._imported = imported
         self._tree, self._scopes, self._names, self._kinds = tree, scopes, names, kinds
         self._training: list[TrainingStep] | None = None
         self._frameworks: frozenset[str] | None = None
@@ -225,8 +230,24 @@ class Roles:
                 if function is not None and not any(True for _ in _loops_in(self._tree, function, direct))
                 for call in self.calls_of(function)
             ]
-            self._markers = list(dict.fromkeys([*direct, *through, *self._compiled_calls(known["compilers"])]))
+            apart = [*self._compiled_calls(known["compilers"]), *self._marking_imports()]
+            self._markers = list(dict.fromkeys([*direct, *through, *apart]))
         return self._markers
+
+    def _marking_imports(self) -> Iterator[ast.Call]:
+        """The calls of functions of other files of the project that hold a marker outside of loops."""
+        for name, calls in self._names.called().items():
+            there = self._imported(name)
+            if there is not None and there[0].roles.marks_in(there[1]):
+                yield from calls
+
+    def marks_in(self, function: str) -> bool:
+        """Whether a top-level function of this file holds a step marker outside of loops."""
+        if "torch_xla" not in self._tree.text and "xla_model" not in self._tree.text:
+            return False
+        bodies = [b.site for b in self._scopes.module.names.get(function, ()) if isinstance(b.site, FUNCTIONS)]
+        inside = [call for call in self.markers if self._tree.function(call) in bodies]
+        return bool(inside) and not any(True for call in inside for _ in self._tree.loops(call))
 
     def _compiled_calls(self, compilers: list[str]) -> Iterator[ast.Call]:
         """The calls of functions that `torch_xla.compile` makes a step of their own, as decorator or by call."""
@@ -297,9 +318,9 @@ class Roles:
                 yield from self._conditions(up.test, child in up.body)
             elif isinstance(up, ast.IfExp) and child is not up.test:
                 yield from self._conditions(up.test, child is up.body)
-            elif isinstance(up, ast.BoolOp) and isinstance(up.op, ast.And):
+            elif isinstance(up, ast.BoolOp):
                 for value in up.values[: up.values.index(child)] if child in up.values else ():
-                    yield from self._conditions(value, True)
+                    yield from self._conditions(value, isinstance(up.op, ast.And))
             elif isinstance(up, ast.Try) and _catches_import(up) and (child in up.body):
                 yield Guard("import", True, up)
             elif isinstance(up, FUNCTIONS) and isinstance(child, ast.stmt):
@@ -353,13 +374,15 @@ class Roles:
     def _tested_call(self, test: ast.Call, depth: int) -> tuple[str, bool]:
         for name in self._names.of(test.func):
             for what, globs in table()["guards"].items():
-                if name in globs:
+                if name in globs or (name.startswith(".") and any(item.endswith(name) for item in globs)):
                     return what, True
             if name == "bool" and test.args:
                 return self.condition(test.args[0], depth - 1)
         text = dotted(test.func)
         if text.endswith("is_available") and "cuda" in text:
             return "cuda", True
+        if asked := _AVAILABLE.search(text):
+            return _by_device(asked[1] or asked[2])
         if isinstance(test.func, ast.Attribute) and test.func.attr == "startswith" and test.args:
             return _by_device(str(constant(test.args[0])))
         if text.endswith("hasattr") or text == "hasattr":
@@ -426,6 +449,8 @@ class Roles:
             what, positive = _by_device(str(left.value))
             return what, positive == isinstance(op, ast.In)
         text = constant(right) if isinstance(constant(right), str) else constant(left)
+        if text is None and isinstance(right, ast.Attribute) and right.attr.isupper():
+            text = right.attr  # a member of an enumeration: RNGType.CUDA
         if isinstance(op, (ast.Eq, ast.NotEq)) and isinstance(text, str):
             what, positive = _by_device(text)
             return what, positive == isinstance(op, ast.Eq)

@@ -39,20 +39,32 @@ def values(file: SourceFile, node: ast.expr | None, depth: int = _DEPTH) -> Iter
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(constant(node.operand), int):
         yield Value(-int(str(constant(node.operand))), node)
     elif isinstance(node, ast.IfExp):
-        cuda = _tests_cuda(file, node.test)
-        for arm, holds in ((node.body, True), (node.orelse, False)):
-            for found in values(file, arm, depth - 1):
-                yield found if cuda is None else found._replace(where_cuda=cuda == holds)
+        yield from _of_choice(file, node, depth)
     elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
         for part in node.values:
             yield from values(file, part, depth - 1)
     elif isinstance(node, ast.Call) and node.args and file.names.is_any(node.func, _DEVICE_CALLS):
         yield from values(file, node.args[0], depth - 1)
     elif isinstance(node, ast.Name):
-        for binding in file.scopes.lookup(node.id, node)[1]:
-            if binding.how == "assign" and binding.value is not None and not binding.path:
-                for found in values(file, binding.value, depth - 1):
-                    yield found._replace(node=node)
+        yield from _of_name(file, node, depth)
+
+
+def _of_choice(file: SourceFile, node: ast.IfExp, depth: int) -> Iterator[Value]:
+    cuda = _tests_cuda(file, node.test)
+    for arm, holds in ((node.body, True), (node.orelse, False)):
+        for found in values(file, arm, depth - 1):
+            yield found if cuda is None else found._replace(where_cuda=cuda == holds)
+
+
+def _of_name(file: SourceFile, node: ast.Name, depth: int) -> Iterator[Value]:
+    """What the file sets a name to; nothing where a parameter or an import may set it too."""
+    bindings = file.scopes.lookup(node.id, node)[1]
+    if any(binding.how != "assign" or binding.path for binding in bindings):
+        return
+    for binding in bindings:
+        cuda = True if file.roles.guarded(binding.site, "cuda") is not None else None
+        for found in values(file, binding.value, depth - 1):
+            yield found._replace(node=node, where_cuda=found.where_cuda if cuda is None else cuda)
 
 
 def names_cuda(file: SourceFile, node: ast.expr | None) -> bool:

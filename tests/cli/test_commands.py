@@ -12,7 +12,6 @@ import pytest
 
 from neuronlint import graph_lane
 from neuronlint.capture.messages import CaptureFailure, CaptureRequest, CaptureResult
-from neuronlint.cli import app
 from neuronlint.finding import Span
 
 if TYPE_CHECKING:
@@ -22,19 +21,6 @@ MODEL = "import torch\nclass Net(torch.nn.Module):\n    def forward(self, x):\n 
 
 Run = Callable[..., tuple[int, str, str]]
 Result = Callable[[CaptureRequest], CaptureResult]
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command in an empty folder: exit code, stdout, stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        code = app.main(arguments)
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
 
 
 @pytest.fixture
@@ -76,7 +62,7 @@ def failing(request: CaptureRequest) -> CaptureResult:
         pytest.param(["check", "--timeout", "0", "a.py"], "Invalid value for '--timeout'", id="timeout"),
         pytest.param(["check", "--source-only", "--graph-only", "a.py"], "leave nothing to check", id="lanes"),
         pytest.param(["check", "--config", "no.toml", "a.py"], "no.toml: cannot be read", id="config"),
-        pytest.param(["check", "--format", "sarif", "a.py"], "'sarif' is not one of", id="format"),
+        pytest.param(["check", "--format", "pdf", "a.py"], "'pdf' is not one of", id="format"),
         pytest.param(
             ["check", "--no-exec", "--output", "no/where.txt", "a.py"], "no/where.txt: cannot be written", id="output"
         ),
@@ -213,10 +199,12 @@ def test_show_files_and_settings(run: Run, tmp_path: Path) -> None:
     (tmp_path / "neuronlint.toml").write_text('target = "inf2"\nexclude = ["b.py"]\n')
     (tmp_path / "b.py").write_text(MODEL)
     assert run("check", ".", "--show-files") == (0, "a.py\n", "")
-    out = run("check", ".", "--show-settings")[1]
-    assert "settings file  neuronlint.toml\n" in out
-    assert "target         inf2\n" in out
-    assert "frontend       xla\n" in out
+    rows = [line.split() for line in run("check", ".", "--show-settings", "--sdk", "2.31")[1].split("\n")]
+    assert ["settings", "file", "neuronlint.toml"] in rows
+    assert ["target", "inf2", "neuronlint.toml:1"] in rows
+    assert ["frontend", "xla", "default"] in rows
+    assert ["exclude", "b.py", "neuronlint.toml:2"] in rows
+    assert ["sdk", "2.31", "command", "line"] in rows
 
 
 def test_explain_takes_a_code_or_a_name_in_any_case(run: Run) -> None:

@@ -28,19 +28,26 @@ def rules() -> tuple[SourceRule, ...]:
 
 
 @cache
-def on(stack: Stack) -> tuple[SourceRule, ...]:
-    """The rules that have something to say on a stack."""
-    return tuple(rule for rule in rules() if rule.applies(stack))
+def on(stack: Stack) -> frozenset[str]:
+    """The codes of the rules that have something to say on a stack."""
+    return frozenset(rule.code for rule in rules() if rule.applies(stack))
+
+
+@cache
+def _applies(rule: SourceRule, stack: Stack) -> bool:
+    return rule.applies(stack)
 
 
 def findings(file: SourceFile, stack: Stack) -> Iterator[Finding]:
-    """What the rules say of a file, in no order. Rules whose words the text does not hold are not run."""
+    """What the rules say of a file, in no order. Rules whose words the text does not hold are not run, and their
+    texts not even read."""
     held: dict[str, bool] = {}
     text = file.text
-    for rule in on(stack):
+    for rule in rules():
         for word in rule.words:
             if (known := held.get(word)) is None:
                 known = held[word] = word in text
             if known:
-                yield from rule.check(file, stack)
+                if _applies(rule, stack):
+                    yield from rule.check(file, stack)
                 break

@@ -36,6 +36,9 @@ def foreign_autocasts(file: SourceFile, frontend: str) -> Iterator[ast.Call]:
     for call in file.names.calls(*cuda):
         if not is_false(argument(call, 0, "enabled")):
             yield call
+    for call in file.names.calls("functools.partial"):
+        if call.args and file.names.is_any(call.args[0], cuda) and not is_false(keyword(call, "enabled")):
+            yield call
     for call in file.names.calls(*told):
         device = argument(call, 0, "device_type")
         if any(names_device(device, other) for other in _OTHER[frontend]) and not is_false(keyword(call, "enabled")):

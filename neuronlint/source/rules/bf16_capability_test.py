@@ -19,7 +19,7 @@ class Bf16CapabilityTest(SourceRule):
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         for call in file.names.calls(*words("amp", "bfloat16", "tests")):
-            if _only_refuses(file, call):
+            if not _chooses(file, call):
                 continue
             finding = self.at(file, call, stack, call=file.tree.segment(call, 50))
             if device_guard(file, call) is not None:
@@ -27,9 +27,20 @@ class Bf16CapabilityTest(SourceRule):
             yield finding
 
 
-def _only_refuses(file: SourceFile, call: ast.Call) -> bool:
-    """Whether the test is handed on, or only stops the program: no type is chosen by it here."""
+def _chooses(file: SourceFile, call: ast.Call) -> bool:
+    """Whether a type of 16 bits is chosen by the test: one that is handed on or stops the program chooses none."""
     statement = file.tree.statement(call)
+    if isinstance(statement, (ast.Return, ast.Expr, ast.Assert)) and not _is_setting(file, call):
+        return False
     if isinstance(statement, ast.If):
-        return isinstance(statement.body[-1], ast.Raise)
-    return isinstance(statement, (ast.Return, ast.Expr, ast.Assert))
+        if isinstance(statement.body[-1], ast.Raise):
+            return False
+        rest = " ".join(file.tree.segment(item, 400) for item in (*statement.body, *statement.orelse))
+    else:
+        rest = file.tree.segment(statement, 1000)
+    return "16" in rest.replace(file.tree.segment(call, 400), "")
+
+
+def _is_setting(file: SourceFile, call: ast.Call) -> bool:
+    """Whether the test is given to another call by keyword."""
+    return any(isinstance(up, ast.keyword) for up in file.tree.ancestors(call))

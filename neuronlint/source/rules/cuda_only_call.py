@@ -24,6 +24,8 @@ class CudaOnlyCall(ApiRule):
     table = "cuda"
 
     def passes(self, file: SourceFile, node: ast.AST, name: str) -> bool:
+        if isinstance(node, ast.Call) and _others(file, node, name):
+            return True
         if name == "torch.Generator":
             return isinstance(node, ast.Call) and _draws_on_cpu(file, node)
         if name not in _MADE and _STREAM.match(name):
@@ -46,10 +48,14 @@ class CudaOnlyCall(ApiRule):
         return super()._fix(file, node, row)
 
 
+def _others(file: SourceFile, call: ast.Call, name: str) -> list[str]:
+    """What else the call may be of, by other accelerators' modules: `torch.npu` beside `torch.cuda`."""
+    prefix = name.rsplit(".", 1)[0]
+    return [other for other in file.names.of(call.func) if not other.startswith(prefix)]
+
+
 def _certain(finding: Finding) -> Finding:
-    return replace(
-        finding, severity=Severity.ERROR, confidence=Confidence.HIGH, then="raises: there is no CUDA here"
-    )
+    return replace(finding, severity=Severity.ERROR, confidence=Confidence.HIGH, then="raises: there is no CUDA here")
 
 
 def _draws_on_cpu(file: SourceFile, call: ast.Call) -> bool:

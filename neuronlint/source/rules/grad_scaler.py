@@ -20,35 +20,42 @@ class GradScaler(SourceRule):
     words = ("Scaler",)
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
-        for name, calls in file.names.called().items():
-            for call in calls:
+        for name in words("amp", "scaler", "cuda", "told"):
+            for call in file.names.calls(name):
                 for_cuda = _device_is_cuda(call, name)
-                if for_cuda is None or is_false(_enabled(call, name)):
+                if for_cuda is None or is_false(_enabled(call, name)) or _is_wrapped(file, call):
                     continue
                 # one made for the chip by name runs there and costs; one for CUDA is left from CUDA
-                finding = self.at(
-                    file,
-                    call,
-                    stack,
-                    severity=None if for_cuda else Severity.WARNING,
-                    confidence=Confidence.MEDIUM,
-                    call=file.tree.segment(call, 50),
-                )
+                severity = None if for_cuda else Severity.WARNING
+                text = file.tree.segment(call, 50)
+                finding = self.at(file, call, stack, severity=severity, confidence=Confidence.MEDIUM, call=text)
                 if device_guard(file, call) is not None:
                     finding = self.switched_off(file, call, finding)
                 yield finding
 
 
-def _device_is_cuda(call: ast.Call, name: str) -> bool | None:
-    """Whether a call makes a scaler for CUDA; None where it makes none, or one for the CPU."""
-    if name in words("amp", "scaler", "cuda", "sharded"):
+def _is_wrapped(file: SourceFile, call: ast.Call) -> bool:
+    """Whether a library makes scalers for whoever asks: for a device or with options that it is given."""
+    if any(item.arg is None for item in call.keywords):
         return True
-    if name not in words("amp", "scaler", "told"):
-        return None
+    for other in ast.walk(file.tree.statement(call)):
+        device = argument(other, 0, "device") if isinstance(other, ast.Call) else None
+        if isinstance(device, ast.Name):
+            _, bindings = file.scopes.lookup(device.id, device)
+            if any(binding.how == "parameter" for binding in bindings):
+                return True
+    return any(isinstance(up, ast.ExceptHandler) for up in file.tree.ancestors(call))
+
+
+def _device_is_cuda(call: ast.Call, name: str) -> bool | None:
+    """Whether a call makes a scaler for CUDA; None where it is for no device of ours."""
+    if name in words("amp", "scaler", "cuda"):
+        return True
     device = argument(call, 0, "device")
-    if isinstance(device, ast.Constant) and device.value == "cpu":
-        return None
-    return device is None or names_device(device, "cuda")
+    if device is None or names_device(device, "cuda"):
+        return True
+    chip = names_device(device, "neuron") or names_device(device, "xla")
+    return None if isinstance(device, ast.Constant) and not chip else False
 
 
 def _enabled(call: ast.Call, name: str) -> ast.expr | None:

@@ -64,14 +64,21 @@ def _is_used(file: SourceFile, node: ast.expr) -> bool:
     while isinstance(parent, ast.IfExp) and child is not parent.test:
         child, parent = parent, file.tree.parent(parent)
     if isinstance(parent, ast.keyword):
-        return parent.arg is not None and "dtype" in parent.arg
+        call = file.tree.parent(parent)
+        return parent.arg is not None and "dtype" in parent.arg and not _is_passing(file, call)
     if isinstance(parent, ast.Call):
-        return (
-            isinstance(parent.func, ast.Attribute)
-            and parent.func.attr in words("amp", "half", "methods")
-            and child in parent.args
-        )
+        method = parent.func.attr if isinstance(parent.func, ast.Attribute) else ""
+        taken = method in words("amp", "half", "methods") and child in parent.args
+        return taken and not _is_passing(file, parent)
     return isinstance(parent, (ast.Assign, ast.AnnAssign)) and child is parent.value
+
+
+def _is_passing(file: SourceFile, call: ast.AST | None) -> bool:
+    """Whether a call only passes through float16: a view of bits, or a rounding that is undone at once."""
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "view":
+        return True
+    after = file.tree.parent(call) if call is not None else None
+    return isinstance(after, ast.Attribute) and after.attr in words("amp", "half", "undone")
 
 
 def _methods(file: SourceFile) -> Iterator[Half]:
@@ -80,7 +87,7 @@ def _methods(file: SourceFile) -> Iterator[Half]:
         if call.args or call.keywords or not isinstance(call.func, ast.Attribute):
             continue
         kind = file.kinds.of(call.func.value)
-        if not kind & _CARRIERS:
+        if not kind & _CARRIERS or _is_passing(file, call):
             continue
         owner = file.tree.segment(call.func.value, 10_000)
         one_line = call.lineno == call.end_lineno
@@ -110,13 +117,21 @@ def _is_chosen(file: SourceFile, node: ast.expr) -> bool:
     choosing = re.compile(table("amp")["half"]["choosing"], re.I)
     child: ast.AST = node
     for up in file.tree.ancestors(node):
-        if isinstance(up, (ast.If, ast.IfExp)) and child is not up.test:
-            if choosing.search(_without_probes(file, up.test)):
-                return True
+        tests = _behind(file, up.test) if isinstance(up, (ast.If, ast.IfExp)) and child is not up.test else ()
+        if any(choosing.search(_without_probes(file, test)) for test in tests):
+            return True
         if isinstance(up, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and choosing.search(up.name):
             return True
         child = up
     return False
+
+
+def _behind(file: SourceFile, test: ast.expr) -> Iterator[ast.expr]:
+    """A test, and what the file assigns to it where it is a plain name."""
+    yield test
+    if isinstance(test, ast.Name):
+        _, bindings = file.scopes.lookup(test.id, test)
+        yield from (binding.value for binding in bindings if binding.value is not None)
 
 
 def _without_probes(file: SourceFile, test: ast.expr) -> str:

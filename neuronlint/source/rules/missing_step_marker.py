@@ -1,38 +1,93 @@
-"""Training loops on PyTorch/XLA that never mark the end of a step."""
+"""Training loops on PyTorch/XLA that never mark the end of a step, or leave one without doing so."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
-from neuronlint.finding import Confidence, Finding
+from neuronlint.finding import Confidence, Finding, Severity
 from neuronlint.source.file import SourceFile
-from neuronlint.source.marks import MARKING_LOADER
-from neuronlint.source.roles import TrainingStep
+from neuronlint.source.marks import MARKING_LOADER, STEP_MARKER
+from neuronlint.source.passes import EACH, TrainingLoop, position
+from neuronlint.source.roles import table
 from neuronlint.source.rules.base import SourceRule
+from neuronlint.source.rules.lbfgs_closure import is_lbfgs_step
 from neuronlint.stack import Stack
 
 
 class MissingStepMarker(SourceRule):
     code = "NRN801"
-    words = (".backward(",)
+    words = (".backward(", "scaler(")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         roles = file.roles
         if roles.step_is_owned or roles.has_marking_loader:
             return
-        for step in roles.training:
-            if step.steps and not self._is_marked(file, step):
-                known = step.loop is not None
+        seen: set[ast.AST] = set()
+        for item in file.passes.training:
+            if not item.steps or item.steps[-1] in seen or any(is_lbfgs_step(file, step) for step in item.steps):
+                continue
+            if markers_of(file, item):
+                yield from self._skipping(file, stack, item)
+            else:
+                seen.add(item.steps[-1])
+                yield self._finding(file, stack, item.steps[-1], (), Confidence.HIGH)
+        yield from self._loose(file, stack)
+
+    def _finding(
+        self, file: SourceFile, stack: Stack, step: ast.Call, asked: tuple[str, ...], sure: Confidence
+    ) -> Finding:
+        where = f"after `{file.tree.segment(step, 40)}`"
+        return self.at(file, step, stack, confidence=sure, unless=(MARKING_LOADER, *asked), where=where)
+
+    def _loose(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
+        """Functions that do a step and are called from a loop of another file, if from any."""
+        made = file.names.calls(*table()["compilers"])
+        for step in file.roles.training:
+            function = step.function
+            if step.loop is not None or function is None or not step.steps or file.passes.chain(step.backward):
+                continue
+            known = file.roles.calls_of(function) or file.roles.marker_in(function) is not None
+            # who calls `xm.optimizer_step` knows of markers: that of a function alone is where its loop is
+            ported = any(call in file.names.calls("torch_xla.core.xla_model.optimizer_step") for call in step.steps)
+            compiled = any(call.args and file.kinds.local_function(call.args[0]) is function for call in made)
+            if known or ported or compiled or function.name == "__call__" or function.name.startswith("test"):
+                continue
+            if not any(is_lbfgs_step(file, call) for call in step.steps):
+                finding = self._finding(file, stack, step.steps[-1], (STEP_MARKER,), Confidence.MEDIUM)
+                yield finding.at(Severity.WARNING)
+
+    def _skipping(self, file: SourceFile, stack: Stack, item: TrainingLoop) -> Iterator[Finding]:
+        """`continue` between the work of a pass and its marker."""
+        inside = [m for m in file.roles.markers if file.tree.inside(m, item.loop)]
+        if not inside or any(isinstance(file.tree.parent(marker), ast.withitem) for marker in inside):
+            return
+        work = [position(c) for c in file.passes.work if next(file.tree.loops(c), None) is item.loop]
+        for node in file.tree.of(ast.Continue):
+            arm = file.tree.parent(node)
+            if next(file.tree.loops(node), None) is not item.loop or not isinstance(arm, ast.If):
+                continue
+            here = position(node)
+            if not any(spot < here for spot in work) or not all(here < position(m) for m in inside):
+                continue
+            if file.passes.how_often(node, item.loop) == EACH:
                 yield self.at(
                     file,
-                    step.steps[-1],
+                    node,
                     stack,
-                    confidence=Confidence.HIGH if known else Confidence.MEDIUM,
-                    unless=(MARKING_LOADER,),
-                    call=file.tree.segment(step.steps[-1], 40),
+                    severity=Severity.WARNING,
+                    where="on the way out by `continue`",
+                    then="the work of this pass and the next become one graph, which is compiled of its own",
+                    advice="put `torch_xla.sync()` before the `continue`",
                 )
 
-    def _is_marked(self, file: SourceFile, step: TrainingStep) -> bool:
-        """Whether the loop, or the loop that calls the step's function, holds a marker."""
-        bodies = [step.body, file.roles.hot_loop(step.backward)]
-        return any(body is not None and file.roles.marker_in(body) is not None for body in bodies)
+
+def markers_of(file: SourceFile, item: TrainingLoop) -> list[ast.Call]:
+    """The markers that run in the passes of a training loop: on each, or as often as its optimizer's step."""
+    seldom = {how for step in item.steps for loop, _, how in file.passes.chain(step) if loop is item.loop}
+    floor = min(seldom, default=EACH)
+    return [
+        marker
+        for marker in file.roles.markers
+        if any(loop is item.loop and how >= floor for loop, _, how in file.passes.chain(marker))
+    ]

@@ -1,0 +1,11 @@
+"""CUDA graphs, which the chip has no equivalent of."""
+
+from __future__ import annotations
+
+from neuronlint.source.apis import ApiRule
+
+
+class CudaGraphs(ApiRule):
+    code = "NRN726"
+    words = ("cuda.graph", "CUDAGraph", "graphed_callables")
+    table = "devices"

@@ -1,0 +1,62 @@
+"""Memory helpers of diffusers pipelines that need CUDA, or are not needed: the table `diffusers`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+
+from neuronlint.finding import Confidence, Finding, Fix, Severity
+from neuronlint.knowledge.checks import by_stack
+from neuronlint.source.edits import deleted
+from neuronlint.source.evidence import evidence, keyed
+from neuronlint.source.file import SourceFile
+from neuronlint.source.reach import Reach, chosen
+from neuronlint.source.rules.base import SourceRule
+from neuronlint.source.tables import table
+from neuronlint.stack import Stack
+
+
+class DiffusersOffload(SourceRule):
+    code = "NRN730"
+    words = (
+        "enable_model_cpu_offload",
+        "enable_sequential_cpu_offload",
+        "enable_xformers_",
+        "enable_attention_slicing",
+    )
+
+    def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
+        if "diffusers" not in file.imports:
+            return  # the library itself, which passes them on
+        for row in table("diffusers")["method"]:
+            for call in file.names.methods(*row["names"]):
+                name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+                how = chosen(file, call)
+                finding = self.at(
+                    file,
+                    call,
+                    stack,
+                    severity=Severity(by_stack(keyed(row["severity"]), stack)),
+                    confidence=Confidence(by_stack(keyed(row.get("confidence", "high")), stack)),
+                    then=by_stack(keyed(row["then"]), stack),
+                    advice=by_stack(keyed(row["help"]), stack),
+                    evidence=evidence(row),
+                    fix=_fix(file, call),
+                    name=name,
+                )
+                yield self.switched_off(file, call, _weighed(finding, how))
+
+
+def _fix(file: SourceFile, call: ast.Call) -> Fix | None:
+    statement = file.tree.parent(call)
+    if not isinstance(statement, ast.Expr) or chosen(file, call) is not Reach.CERTAIN:
+        return None
+    return Fix("take the call out", (deleted(file, statement),))
+
+
+def _weighed(finding: Finding, how: Reach) -> Finding:
+    """What an option of the program switches on is a warning, what a test for the library leaves out is info."""
+    if finding.severity is not Severity.ERROR or how is Reach.CERTAIN:
+        return finding
+    return replace(finding, severity=Severity.WARNING if how is Reach.OPTIONAL else Severity.INFO)

@@ -1,0 +1,77 @@
+"""Values of the device read on the host in each pass of a loop."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from neuronlint.finding import Finding, Severity
+from neuronlint.source.file import SourceFile
+from neuronlint.source.lazy import runs_lazily
+from neuronlint.source.passes import EACH, ONCE, RARELY, Pass
+from neuronlint.source.reads import Read
+from neuronlint.source.rules.base import SourceRule
+from neuronlint.stack import Stack
+
+WHEN = {EACH: "in every pass of the loop", RARELY: "in some passes of the loop"}
+_TESTS = (ast.If, ast.While, ast.Assert, ast.IfExp)
+
+
+class HostReadInLoop(SourceRule):
+    code = "NRN803"
+    words = (".backward(", "no_grad", "inference_mode", ".eval(")
+
+    def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
+        passes = file.passes
+        if not passes.training and not (stack.frontend == "xla" and passes.evaluating):
+            return
+        lazy = runs_lazily(file, stack)
+        seen: set[ast.AST] = set()
+        for read in file.reads:
+            statement = file.tree.statement(read.node)
+            run = passes.of(read.node) if statement not in seen and not in_test(file, read.node) else None
+            finding = self._judged(file, stack, read, run, lazy) if run is not None else None
+            if finding is not None:
+                seen.add(statement)
+                yield finding
+
+    def _judged(self, file: SourceFile, stack: Stack, read: Read, run: Pass, lazy: bool) -> Finding | None:
+        if run.how_often == ONCE or off_chip(file, read.node):
+            return None
+        after = lazy and file.passes.after_marker(read.node, run)
+        if not run.trains:
+            # a metric of an evaluation has to be read; what counts is that the graph is cut before
+            marked = any(file.tree.inside(marker, run.loop) for marker in file.roles.markers)
+            if not lazy or after or not marked or run.how_often != EACH:
+                return None
+        elif run.how_often == RARELY and (not lazy or after):
+            return None
+        severity = Severity.INFO if after or run.how_often == RARELY else None
+        then = "the graph is cut already: it costs a wait for the step, no graph of its own" if after else None
+        return self.at(
+            file,
+            read.node,
+            stack,
+            severity=severity,
+            confidence=read.confidence,
+            then=then,
+            what=file.tree.segment(read.node, 40),
+            when=WHEN[run.how_often],
+        )
+
+
+def off_chip(file: SourceFile, node: ast.AST) -> bool:
+    """Whether a guard keeps a node from running on the chip."""
+    return any(guard.what == "neuron" and not guard.holds for guard in file.roles.guards(node))
+
+
+def in_test(file: SourceFile, node: ast.AST) -> bool:
+    """Whether a node decides a branch: `NRN804` speaks there."""
+    child = node
+    for up in file.tree.ancestors(node):
+        if isinstance(up, _TESTS) and child is up.test:
+            return True
+        if isinstance(up, ast.stmt):
+            return False
+        child = up
+    return False

@@ -1,0 +1,69 @@
+"""Memory pinned for copies to a GPU."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from neuronlint.finding import Confidence, Edit, Finding, Fix, Severity
+from neuronlint.source.edits import replaced, without_keyword
+from neuronlint.source.file import SourceFile
+from neuronlint.source.kinds import Kind
+from neuronlint.source.rules.base import SourceRule
+from neuronlint.source.tree import constant
+from neuronlint.stack import Stack
+
+_NAME = "pin_memory"
+
+
+class PinnedMemory(SourceRule):
+    code = "NRN720"
+    words = (_NAME,)
+
+    def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
+        for call in file.names.methods(_NAME):
+            if isinstance(call.func, ast.Attribute) and _pins_tensor(file, call):
+                yield self._pinned(file, call, call.func.value, stack)
+        for node, text, edit in _options(file):
+            if file.roles.guarded(node, "cuda", "other-device") is None:
+                fix = Fix("take it out", (edit,)) if edit is not None else None
+                yield self.at(file, node, stack, fix=fix, text=text)
+
+    def _pinned(self, file: SourceFile, call: ast.Call, owner: ast.expr, stack: Stack) -> Finding:
+        """`x.pin_memory()`: raises where nothing can pin, and is unheard of on the chip."""
+        raises = stack.frontend == "xla"
+        alone = owner.lineno == (owner.end_lineno or 0)
+        fix = Fix("copy it as it is", (replaced(file, call, file.tree.segment(owner, 4000)),)) if alone else None
+        return self.at(
+            file,
+            call,
+            stack,
+            severity=Severity.ERROR if raises else Severity.WARNING,
+            confidence=Confidence.HIGH if raises else Confidence.LOW,
+            then="raises: only CUDA's host memory can be pinned" if raises else None,
+            fix=fix,
+            text=file.tree.segment(call, 50),
+        )
+
+
+def _pins_tensor(file: SourceFile, call: ast.Call) -> bool:
+    """Whether a tensor is pinned, outside of how a class implements its own `pin_memory` and of guards on CUDA."""
+    function = file.tree.function(call)
+    if call.args or call.keywords or (function is not None and function.name == _NAME):
+        return False
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if not file.kinds.of(owner) & Kind.TENSOR and not isinstance(owner, ast.Name):
+        return False
+    return file.roles.guarded(call, "cuda", "other-device") is None
+
+
+def _options(file: SourceFile) -> Iterator[tuple[ast.AST, str, Edit | None]]:
+    """`DataLoader(pin_memory=True)` and `{"pin_memory": True}`, each with the edit that takes it out."""
+    for given in file.tree.of(ast.keyword):
+        call = file.tree.parent(given)
+        if given.arg == _NAME and constant(given.value) is True and isinstance(call, ast.Call):
+            yield given, f"{_NAME}=True", without_keyword(file, call, _NAME)
+    for entries in file.tree.of(ast.Dict):
+        for key, value in zip(entries.keys, entries.values, strict=False):
+            if key is not None and constant(key) == _NAME and constant(value) is True:
+                yield key, f'"{_NAME}": True', replaced(file, value, "False")

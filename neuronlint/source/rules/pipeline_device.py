@@ -1,0 +1,11 @@
+"""Devices of transformers pipelines, and indexes in a `device_map`: the table `pipeline`."""
+
+from __future__ import annotations
+
+from neuronlint.source.arguments import ArgumentRule
+
+
+class PipelineDevice(ArgumentRule):
+    code = "NRN729"
+    words = ("pipeline(", "device_map")
+    table = "pipeline"

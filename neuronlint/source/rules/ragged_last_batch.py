@@ -1,0 +1,52 @@
+"""Training loaders that keep a smaller last batch, whose shape is compiled again."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from neuronlint.finding import Confidence, Finding, Fix
+from neuronlint.source.edits import with_keyword
+from neuronlint.source.file import SourceFile
+from neuronlint.source.loaders import cuts_slices, in_tests, is_ragged, loaders, uneven_step, use
+from neuronlint.source.rules.base import SourceRule
+from neuronlint.stack import Stack
+
+
+class RaggedLastBatch(SourceRule):
+    code = "NRN809"
+    words = ("DataLoader(", ".backward(")
+
+    def _sliced(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
+        """Batches that a training loop cuts by hand: `x[i : i + size]`."""
+        for item in file.passes.training:
+            loop = item.micro or item.loop
+            ragged = uneven_step(file, loop)
+            if ragged is not None and cuts_slices(file, loop) and not isinstance(loop, ast.While):
+                yield self.at(
+                    file,
+                    loop.iter,
+                    stack,
+                    confidence=Confidence.HIGH if ragged else Confidence.MEDIUM,
+                    advice="stop at the last whole batch: `range(0, n - n % size, size)`",
+                    how="is" if ragged else "may be",
+                    name=file.tree.segment(loop.iter, 30),
+                )
+
+    def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
+        yield from self._sliced(file, stack)
+        for loader in loaders(file):
+            ragged = is_ragged(file, loader)
+            if ragged is False or (ragged is None and in_tests(file)) or use(file, loader) != "training":
+                continue
+            fix = Fix("drop the last batch", (with_keyword(file, loader.call, "drop_last", "True"),), safe=False)
+            kept = "drop_last" in loader.options and all(item.arg != "drop_last" for item in loader.call.keywords)
+            yield self.at(
+                file,
+                loader.call,
+                stack,
+                confidence=Confidence.HIGH if ragged else Confidence.MEDIUM,
+                fix=None if kept else fix,
+                how="is" if ragged else "may be",
+                name=loader.name.rsplit(".", 1)[-1] or "DataLoader",
+            )

@@ -1,0 +1,93 @@
+"""Clocks read around work of the device that nothing waits for."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from neuronlint.finding import Confidence, Finding
+from neuronlint.source.file import SourceFile
+from neuronlint.source.lazy import runs_lazily
+from neuronlint.source.passes import position
+from neuronlint.source.roles import table
+from neuronlint.source.rules.base import SourceRule
+from neuronlint.source.tree import dotted
+from neuronlint.stack import Stack
+
+_CLOCKS = (
+    "time.time",
+    "time.perf_counter",
+    "time.monotonic",
+    "timeit.default_timer",
+    "time.perf_counter_ns",
+    "time.time_ns",
+)
+
+
+class TimingWithoutSync(SourceRule):
+    code = "NRN815"
+    words = ("time.time", "perf_counter", "monotonic", "default_timer")
+
+    def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
+        if stack.frontend == "xla" and not runs_lazily(file, stack):
+            return
+        clocks = file.names.calls(*_CLOCKS)
+        waits = self._waits(file) if clocks else []
+        for node in file.tree.of(ast.BinOp) if clocks else ():
+            if isinstance(node.op, ast.Sub):
+                start, end = self._clock(file, node.right, clocks), self._clock(file, node.left, clocks)
+                if start is not None and end is not None and self._measures(file, start, end, waits):
+                    yield self.at(
+                        file, node, stack, confidence=Confidence.MEDIUM, span=file.tree.segment(node, 40)
+                    )  # fmt: skip
+
+    def _clock(self, file: SourceFile, node: ast.expr, clocks: list[ast.Call]) -> ast.Call | None:
+        """The clock that an operand of a difference was read from, above it and nearest."""
+        if isinstance(node, ast.Call):
+            return node if node in clocks else None
+        if not isinstance(node, ast.Name):
+            return None
+        _, bindings = file.scopes.lookup(node.id, node)
+        read = [b.value for b in bindings if isinstance(b.value, ast.Call) and b.value in clocks and not b.path]
+        if len(read) != len([b for b in bindings if b.how != "parameter"]):
+            return None
+        above = [call for call in read if position(call) <= position(node)]
+        return max(above, key=position, default=None)
+
+    def _measures(self, file: SourceFile, start: ast.Call, end: ast.Call, waits: list[ast.AST]) -> bool:
+        """Whether device work lies between two clocks of one function, and nothing after it that waits for it."""
+        function = file.tree.function(start)
+        if function is not file.tree.function(end) or position(start) >= position(end):
+            return False
+
+        def between(node: ast.AST) -> bool:
+            return position(start) < position(node) < position(end) and file.tree.function(node) is function
+
+        work = [call for call in file.passes.work if between(call)]
+        if not work:
+            return False
+        loop = next(file.tree.loops(work[-1]), None)
+        later = any(between(node) and _end(node) > _end(work[-1]) for node in waits)
+        return not later and not (loop is not None and any(file.tree.inside(node, loop) for node in waits))
+
+    def _waits(self, file: SourceFile) -> list[ast.AST]:
+        """What waits for the device: reads, synchronisation, and calls that may do either in their own code."""
+        markers = file.names.calls(*table()["markers"])
+        methods = file.names.methods("synchronize", "wait_device_ops", "item", "cpu", "numpy", "tolist")
+        direct = [
+            *(read.node for read in file.reads),
+            *methods,
+            *(call for call in markers if any(item.arg == "wait" for item in call.keywords)),
+        ]
+        found: list[ast.AST] = [*direct]
+        for call in file.tree.of(ast.Call):
+            function = file.kinds.local_function(call.func)
+            if (function is not None and any(file.tree.inside(node, function) for node in direct)) or (
+                function is None and "sync" in dotted(call.func).rsplit(".", 1)[-1] and call not in markers
+            ):
+                found.append(call)
+        return found
+
+
+def _end(node: ast.AST) -> tuple[int, int]:
+    return (getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0))
