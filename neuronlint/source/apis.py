@@ -119,10 +119,8 @@ def _candidates(file: SourceFile, use: str) -> Iterator[tuple[ast.AST, str]]:
     elif use == "import":
         yield from imports(file)
     elif use == "attribute":
-        references: list[ast.Attribute | ast.Name] = [*file.tree.of(ast.Attribute), *file.tree.of(ast.Name)]
-        for node in references:
-            if isinstance(node.ctx, ast.Load):
-                yield from ((node, name) for name in file.names.of(node))
+        for node in _references(file):
+            yield from ((node, name) for name in file.names.of(node))
     elif use == "except":
         for handler in file.tree.of(ast.ExceptHandler):
             caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
@@ -131,6 +129,19 @@ def _candidates(file: SourceFile, use: str) -> Iterator[tuple[ast.AST, str]]:
         for assign in file.tree.of(ast.Assign):
             for target in assign.targets:
                 yield from ((assign, name) for name in file.names.of(target))
+
+
+def _references(file: SourceFile) -> Iterator[ast.expr]:
+    """The names and attributes that are read and start at an import: nothing else has a dotted name to look up."""
+    statements: list[ast.Import | ast.ImportFrom] = [*file.tree.of(ast.Import), *file.tree.of(ast.ImportFrom)]
+    brought = {alias.asname or alias.name.split(".")[0] for statement in statements for alias in statement.names}
+    every: list[ast.Attribute | ast.Name] = [*file.tree.of(ast.Attribute), *file.tree.of(ast.Name)]
+    for node in every:
+        root: ast.expr = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(root, ast.Name) and root.id in brought and isinstance(node.ctx, ast.Load):
+            yield node
 
 
 def imports(file: SourceFile) -> Iterator[tuple[ast.AST, str]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from neuronlint.source.tree import dotted
+
 if TYPE_CHECKING:
     from neuronlint.source.file import SourceFile
 
@@ -48,8 +50,8 @@ def _compiles(file: SourceFile, decorator: ast.expr) -> bool:
 
 def _in_place(file: SourceFile, func: ast.expr) -> ast.Call | None:
     """`model.compile()` of what is called."""
-    text = ast.unparse(func)
-    for call in file.names.methods("compile"):
-        if isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == text:
+    text = dotted(func)
+    for call in file.names.methods("compile") if text else ():
+        if isinstance(call.func, ast.Attribute) and dotted(call.func.value) == text:
             return call
     return None

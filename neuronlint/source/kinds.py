@@ -354,6 +354,9 @@ class Kinds:
         value, path = binding.value, binding.path
         kind = self.of(value, depth)
         while isinstance(value, ast.Call):
+            method = value.func.attr if isinstance(value.func, ast.Attribute) else ""
+            if method == "keys" or (method == "items" and path[:1] == (0,)):
+                return Kind.STRING
             word = next((w for name in self._names.of(value.func) if (w := _word("calls", name))), "")
             if word == "enumerate" and value.args:
                 if path and path[0] == 0:

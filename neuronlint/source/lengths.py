@@ -74,7 +74,8 @@ class Lengths:
         if isinstance(node, ast.BinOp):
             return self.length(node.left, values, depth - 1) or self.length(node.right, values, depth - 1)
         if isinstance(node, (ast.List, ast.Tuple)):
-            return None if any(isinstance(item, ast.Starred) for item in node.elts) else len(node.elts)
+            # an empty one is filled elsewhere
+            return None if any(isinstance(item, ast.Starred) for item in node.elts) else len(node.elts) or None
         if isinstance(node, ast.ListComp):
             single = len(node.generators) == 1 and not node.generators[0].ifs
             return self.length(node.generators[0].iter, values, depth - 1) if single else None

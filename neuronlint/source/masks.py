@@ -105,8 +105,8 @@ def sized_by(file: SourceFile, node: ast.AST | None, depth: int = 4) -> Confiden
 
 def reduced(file: SourceFile, node: ast.AST) -> Confidence | None:
     """How sure it is that an expression is one number made of a tensor of the device; a bare name is none."""
-    if isinstance(node, ast.Subscript):
-        return reduced(file, node.value)
+    while isinstance(node, ast.Subscript):
+        node = node.value
     if not isinstance(node, ast.Call):
         return None
     if set(file.names.of(node.func)) & words("shapes", "reductions", "calls") and len(node.args) == 1:

@@ -9,24 +9,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from neuronlint.source.kinds import Kind, Kinds
+from neuronlint.source.often import EACH, ONCE, RARELY, Often
 from neuronlint.source.roles import Loop, Roles, table
-from neuronlint.source.tree import FUNCTIONS, LOOPS, Function, SourceTree, dotted
+from neuronlint.source.tree import FUNCTIONS, Function, SourceTree, dotted
 
 if TYPE_CHECKING:
     from neuronlint.source.names import Names
     from neuronlint.source.scopes import Scopes
 
-EACH, RARELY, ONCE = 2, 1, 0
-"""How often code runs in a loop: on each pass, on some, or where the loop is left."""
+__all__ = ["EACH", "ONCE", "RARELY", "Pass", "Passes", "TrainingLoop", "position"]
+
 _DEPTH = 3
 _CALLS = 6
 """How many calls of a function, and ways to a node, are followed."""
 Step = tuple[Loop, ast.AST, int]
 """A loop, the node in it by which it runs the code, and how often that is."""
 _NO_GRADIENTS = ("no_grad", "inference_mode", ".eval(")
-_SELDOM = re.compile(
-    r"(^|_)(log|logs|logging|print|verbose|debug|save|eval|evaluate|plot|viz|visuali[sz]e|last|report)(_|$)", re.I
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +52,28 @@ class TrainingLoop:
 class Passes:
     """The passes of the loops of one file, worked out when asked for."""
 
-    __slots__ = ("_callings", "_evaluates", "_kinds", "_names", "_roles", "_scopes", "_training", "_tree", "_work")
+    __slots__ = (
+        "_callings",
+        "_evaluates",
+        "_kinds",
+        "_names",
+        "_often",
+        "_roles",
+        "_scopes",
+        "_steps",
+        "_training",
+        "_tree",
+        "_work",
+    )
 
     def __init__(self, tree: SourceTree, scopes: Scopes, names: Names, kinds: Kinds, roles: Roles) -> None:
         self._tree, self._scopes, self._names, self._kinds, self._roles = tree, scopes, names, kinds, roles
-        self._callings: dict[Function, list[tuple[Step, ...]]] = {}
+        self._callings: dict[tuple[Function, int], list[tuple[Step, ...]]] = {}
+        self._often = Often(tree, scopes, names)
         self._training: list[TrainingLoop] | None = None
         self._evaluates: dict[Loop, ast.Call | None] = {}
         self._work: list[ast.Call] | None = None
+        self._steps: set[ast.Call] | None = None
 
     def of(self, node: ast.AST) -> Pass | None:
         """The innermost pass that runs a node, through the callers of its function; None where no loop of the file
@@ -88,11 +100,11 @@ class Passes:
         return [(*own, *path) for path in outer] or ([own] if own else [])
 
     def _callers(self, function: Function, depth: int) -> list[tuple[Step, ...]]:
-        known = self._callings.get(function)
+        known = self._callings.get((function, depth))
         if known is None:
-            self._callings[function] = []
+            self._callings[function, depth] = []
             known = [path for call in self._calls(function)[:_CALLS] for path in self.paths(call, depth - 1)][:_CALLS]
-            self._callings[function] = known
+            self._callings[function, depth] = known
         return known
 
     def _calls(self, function: Function) -> list[ast.AST]:
@@ -223,81 +235,13 @@ class Passes:
             for call in evals
         )
 
-    # how often
-
     def how_often(self, node: ast.AST, top: ast.AST) -> int:
-        """How often a node runs within a loop or function, by the conditions in between."""
-        child = node
-        for up in self._tree.ancestors(node):
-            if isinstance(up, ast.If) and child is not up.test:
-                arm = up.body if child in up.body else up.orelse
-                if self._leaves(arm, top):
-                    return ONCE
-                if self.is_seldom(up.test):
-                    return RARELY
-            elif isinstance(up, ast.IfExp) and child is not up.test and self.is_seldom(up.test):
-                return RARELY
-            elif isinstance(up, ast.BoolOp) and child in up.values:
-                if any(self.is_seldom(value) for value in up.values[: up.values.index(child)]):
-                    return RARELY
-            elif isinstance(up, ast.ExceptHandler):
-                return ONCE
-            if isinstance(child, ast.stmt) and self._is_skipped(child, up):
-                return RARELY
-            if up is top:
-                return EACH
-            child = up
-        return EACH
+        """How often a node runs within a loop or function: `EACH` pass, `RARELY`, or `ONCE`."""
+        return self._often.of(node, top)
 
-    def _is_skipped(self, statement: ast.stmt, parent: ast.AST) -> bool:
-        """Whether `if step % n: continue` stands above a statement in its block."""
-        blocks = [value for name in ("body", "orelse") if isinstance(value := getattr(parent, name, None), list)]
-        block: list[ast.stmt] = next((b for b in blocks if statement in b), [])
-        above = block[: block.index(statement)] if block else []
-        skips = [item for item in above if isinstance(item, ast.If) and not item.orelse]
-        return any(
-            isinstance(item.body[-1], (ast.Continue, ast.Return)) and self.is_seldom(item.test) for item in skips
-        )
-
-    def _leaves(self, arm: list[ast.stmt], top: ast.AST) -> bool:
-        last = arm[-1] if arm else None
-        if isinstance(last, ast.Raise):
-            return True
-        if isinstance(last, (ast.Break, ast.Return)):
-            return isinstance(top, LOOPS)
-        if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
-            return self._names.is_any(last.value.func, table()["exits"])
-        return False
-
-    def is_seldom(self, test: ast.expr, depth: int = 3) -> bool:
-        """Whether a test holds on few passes: every n steps, on a counter's value, or by a switch for logging."""
-        for node in ast.walk(test):
-            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
-                return True
-            if isinstance(node, ast.Compare) and self._is_one_pass(node):
-                return True
-            if isinstance(node, ast.Call) and any(name.startswith("time.") for name in self._names.of(node.func)):
-                return True
-            if isinstance(node, (ast.Name, ast.Attribute)):
-                if _SELDOM.search(dotted(node).rsplit(".", 1)[-1]):
-                    return True
-                if isinstance(node, ast.Name) and depth and self._is_seldom_name(node, depth):
-                    return True
-        return False
-
-    def _is_seldom_name(self, node: ast.Name, depth: int) -> bool:
-        _, bindings = self._scopes.lookup(node.id, node)
-        values = [b.value for b in bindings if b.how == "assign" and b.value is not None and not b.path]
-        kept = [v for v in values if isinstance(v, (ast.Compare, ast.BoolOp, ast.UnaryOp, ast.BinOp))]
-        return any(self.is_seldom(value, depth - 1) for value in kept[:3])
-
-    def _is_one_pass(self, test: ast.Compare) -> bool:
-        """`i == 0`, `step == len(loader) - 1`: a loop's own counter at one value."""
-        if len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq) or not isinstance(test.left, ast.Name):
-            return False
-        _, bindings = self._scopes.lookup(test.left.id, test.left)
-        text = isinstance(test.comparators[0], ast.Constant) and isinstance(test.comparators[0].value, str)
-        return any(b.how == "for" for b in bindings) and not text
+    def is_seldom(self, test: ast.expr) -> bool:
+        """Whether a test holds on few passes."""
+        return self._often.is_seldom(test)
 
     # order within a pass
 
@@ -305,9 +249,15 @@ class Passes:
     def work(self) -> list[ast.Call]:
         """The calls that put work on the device, in source order: models, `backward`, optimizer steps."""
         if self._work is None:
-            steps = {*self._roles.backward_calls(), *self._roles.optimizer_steps(), *self._scaled()}
-            self._work = [call for call in self._tree.of(ast.Call) if call in steps or self.runs_module(call)]
+            self._work = [call for call in self._tree.of(ast.Call) if self.is_work(call)]
         return self._work
+
+    def is_work(self, call: ast.Call) -> bool:
+        """Whether a call puts work on the device."""
+        if self._steps is None:
+            scaled = self._scaled()
+            self._steps = {*self._roles.backward_calls(), *self._roles.optimizer_steps(), *scaled}
+        return call in self._steps or self.runs_module(call)
 
     def after_marker(self, node: ast.AST, run: Pass) -> bool:
         """Whether a marker stands before a node in its pass, with no device work in between."""

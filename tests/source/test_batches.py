@@ -61,6 +61,13 @@ def test_whole_batches(loader: str) -> None:
     assert said("NRN809", training(loader)) == []
 
 
+def test_a_data_set_that_fills_its_rows() -> None:
+    above = "class Filled(Dataset):\n    def __init__(self, n):\n        self.rows = []\n        for _ in range(n):\n            self.rows.append(1)\n"
+    above += "    def __len__(self):\n        return len(self.rows)\n"
+    [finding] = found("NRN809", training("DataLoader(Filled(200), batch_size=16)", above))
+    assert str(finding.confidence) == "medium"
+
+
 @pytest.mark.parametrize(
     ("loader", "sure"),
     [
@@ -85,6 +92,9 @@ def test_keywords_in_dictionaries() -> None:
     assert said("NRN809", training("DataLoader(data, **kw)", above + "kw.update(drop_last=True)\n")) == []
     assert said("NRN809", training("DataLoader(data, **kw)", above + "kw.update({'drop_last': True})\n")) == []
     assert said("NRN809", training("DataLoader(data, **kw)", above + "kw.update(opts())\n")) == []
+    assert said("NRN809", training("DataLoader(data, **kw)", above + "kw['drop_last'] = opts.drop\n")) == []
+    assert said("NRN809", training("DataLoader(data, **kw)", above + "kw['timeout'] = 5\n")) == [(26, "warning")]
+    assert said("NRN809", training("DataLoader(data, **kw)", above + "kw[key] = 5\n")) == []
 
 
 def test_the_fix_drops_it_and_is_unsafe() -> None:
@@ -112,6 +122,15 @@ def test_what_a_loader_is_for_by_its_name(name: str, extra: str, code: str) -> N
         assert bool(said(known, text)) is (known == code)
 
 
+def test_names_are_those_of_their_own_scope() -> None:
+    other = training("opts.loader")
+    text = (
+        other
+        + "\ndef show(data, draw):\n    loader = DataLoader(data, batch_size=8, shuffle=True)\n    for x in loader:\n        draw(x)\n"
+    )
+    assert said("NRN809", text) == []
+
+
 def test_a_loader_that_a_function_trains_on() -> None:
     text = (
         HEAD
@@ -136,7 +155,7 @@ def train(model, optimizer, data, n, size):
 """
     )
     assert said("NRN809", text.replace("STOP", "100")) == [(22, "warning")]
-    assert said("NRN809", text.replace("STOP", "n")) == [(22, "warning")]
+    assert said("NRN809", text.replace("STOP", "n")) == [(22, "info")]
     assert said("NRN809", text.replace("STOP", "96")) == []
     assert said("NRN809", text.replace("STOP", "n - n % 32")) == []
 

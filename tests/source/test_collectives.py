@@ -90,7 +90,9 @@ def test_xla_work_before_the_marker() -> None:
 
 
 def test_xla_a_model_on_one_rank() -> None:
-    text = DIST + """\
+    text = (
+        DIST
+        + """\
 from torch import nn
 dist.init_process_group("xla")
 model = nn.Linear(2, 2)
@@ -99,6 +101,7 @@ def evaluate(x):
 if dist.get_rank() == 0:
     {body}
 """
+    )
     assert said("NRN811", text.format(body="evaluate(x)"), "lazy") == [(9, "warning")]
     assert said("NRN811", text.format(body="model(x)"), "lazy") == [(9, "warning")]
     assert said("NRN811", text.format(body="print(x)"), "lazy") == []

@@ -2,50 +2,17 @@
 
 from __future__ import annotations
 
-import ast
-
 import pytest
 
-from neuronlint.finding import Edit, Finding, Severity
-from neuronlint.source.file import SourceFile
-from neuronlint.source.rules import rules
-from neuronlint.stack import Stack, resolve
+from neuronlint.finding import Severity
+from tests.source.one_rule import fixed, found
 
-NATIVE = resolve("trn2", None, None, "inference", None).stack
-LAZY = resolve("trn1", "xla", "2.29", "training", "lazy").stack
-TRACE = resolve("inf2", None, None, "inference", None).stack
 HEAD = "import torch\nfrom torch import nn\n"
 
 
-def found(code: str, text: str, stack: Stack = NATIVE) -> list[Finding]:
-    """What one rule says of a text."""
-    rule = next(rule for rule in rules() if rule.code == code)
-    file = SourceFile.parse("script.py", text)
-    if not rule.applies(stack) or not file.holds(rule.words):
-        return []
-    return sorted(rule.check(file, stack), key=lambda finding: finding.sort_key)
-
-
-def codes(text: str, stack: Stack = NATIVE) -> list[str]:
+def codes(text: str, stack: str = "native") -> list[str]:
     """The device rules that speak of a text, one entry a finding."""
     return [code for code in ("NRN701", "NRN702", "NRN715", "NRN716", "NRN717") for _ in found(code, text, stack)]
-
-
-def applied(text: str, edits: tuple[Edit, ...]) -> str:
-    lines = text.split("\n")
-    for edit in sorted(edits, key=lambda e: (e.line, e.column), reverse=True):
-        before, after = lines[edit.line - 1][: edit.column - 1], lines[edit.end_line - 1][edit.end_column - 1 :]
-        lines[edit.line - 1 : edit.end_line] = (before + edit.text + after).split("\n")
-    return "\n".join(lines)
-
-
-def fixed(code: str, text: str, stack: Stack = NATIVE) -> str:
-    """A text with a rule's fixes, which is quiet to the rule and parses."""
-    edits = tuple(e for finding in found(code, text, stack) if finding.fix for e in finding.fix.edits)
-    result = applied(text, edits)
-    ast.parse(result)
-    assert not any(finding.fix for finding in found(code, result, stack))
-    return result
 
 
 @pytest.mark.parametrize(
@@ -59,7 +26,8 @@ def fixed(code: str, text: str, stack: Stack = NATIVE) -> str:
         "ok = isinstance(x, torch.cuda.FloatTensor)\n",
         "def f(x, device):\n    return x.to(device)\n",
         "d = 'neuron' if torch.neuron.is_available() else 'cuda' if torch.cuda.is_available() else 'cpu'\n",
-        "def pick():\n    if torch.cuda.is_available():\n        return 'cuda'\n    if torch.accelerator.is_available():\n"
+        "def pick():\n    if torch.cuda.is_available():\n"
+        "        return 'cuda'\n    if torch.accelerator.is_available():\n"
         "        return torch.accelerator.current_accelerator().type\n    return 'cpu'\n",
         "if torch.cuda.is_available():\n    torch.cuda.empty_cache()\n",
         "def f(x):\n    if x.is_cuda:\n        torch.cuda.synchronize()\n",
@@ -88,8 +56,15 @@ def test_quiet(text: str) -> None:
         ("p.add_argument('--device', choices=['cuda', 'cpu'])\n", ["NRN701"]),
         ("def f(x, use_cuda=False):\n    return x.cuda() if use_cuda else x\n", ["NRN701"]),
         ("use = torch.cuda.is_available()\nd = torch.device('cuda' if use else 'cpu')\n", ["NRN702"]),
-        ("args.cuda = not args.no and torch.cuda.is_available()\nif args.cuda:\n    m.cuda()\n    n.cuda()\n", ["NRN702"]),
-        ("cuda = True if torch.cuda.is_available() else False\nT = torch.cuda.FloatTensor if cuda else torch.FloatTensor\n", ["NRN702"]),
+        (
+            "args.cuda = not args.no and torch.cuda.is_available()\nif args.cuda:\n    m.cuda()\n    n.cuda()\n",
+            ["NRN702"],
+        ),
+        (
+            "cuda = True if torch.cuda.is_available() else False\n"
+            "T = torch.cuda.FloatTensor if cuda else torch.FloatTensor\n",
+            ["NRN702"],
+        ),
         ("if not torch.cuda.is_available():\n    raise SystemExit('no GPU')\n", ["NRN702"]),
         ("train(use_cuda=torch.cuda.is_available())\n", ["NRN702"]),
         ("s = torch.load('model.pt', map_location=lambda s, l: s.cuda(0))\n", ["NRN716"]),
@@ -97,20 +72,23 @@ def test_quiet(text: str) -> None:
         ("y = x.to(rank)\nz = w.to(rank)\n", ["NRN717"]),
         ("def f(device):\n    assert device.type == 'cuda'\n", ["NRN715"]),
     ],
-)  # fmt: skip
+)
 def test_one_finding_a_cause(text: str, wanted: list[str]) -> None:
     assert codes(HEAD + text) == wanted
 
 
 def test_aliases_and_nested_scopes() -> None:
-    text = "import torch as th\nfrom torch import device as dev\ndef main():\n    def inner():\n        return dev('cuda')\n    return th.zeros(2, device='cuda')\n"
+    text = (
+        "import torch as th\nfrom torch import device as dev\ndef main():\n    def inner():\n"
+        "        return dev('cuda')\n    return th.zeros(2, device='cuda')\n"
+    )
     assert [f.span.line for f in found("NRN701", text) if f.span] == [5, 6]
 
 
 def test_an_attribute_of_self() -> None:
     text = (
-        HEAD
-        + "class A:\n    def __init__(self):\n        self.use = torch.cuda.is_available()\n        self.device = 'cuda' if self.use else 'cpu'\n"
+        HEAD + "class A:\n    def __init__(self):\n        self.use = torch.cuda.is_available()\n"
+        "        self.device = 'cuda' if self.use else 'cpu'\n"
     )
     (finding,) = found("NRN702", text)
     assert finding.span is not None
@@ -124,7 +102,7 @@ def test_the_test_is_asked_of_the_accelerator() -> None:
         "import torch as th\n"
         "device = th.device(th.accelerator.current_accelerator().type if th.accelerator.is_available() else 'cpu')\n"
     )
-    assert found("NRN702", text, TRACE)[0].fix is None
+    assert found("NRN702", text, "trace")[0].fix is None
 
 
 def test_no_fix_where_more_rests_on_the_name() -> None:
@@ -135,8 +113,8 @@ def test_no_fix_where_more_rests_on_the_name() -> None:
 def test_checkpoints_onto_the_cpu() -> None:
     text = HEAD + "m.load_state_dict(torch.load('m.pth', map_location='cuda'))\ns = torch.load('m.ckpt')\n"
     mapped, plain = found("NRN716", text)
-    assert mapped.fix is not None and mapped.fix.safe and mapped.severity is Severity.ERROR
-    assert plain.fix is not None and not plain.fix.safe and plain.severity is Severity.WARNING
+    assert [finding.severity for finding in (mapped, plain)] == [Severity.ERROR, Severity.WARNING]
+    assert [finding.fix.safe for finding in (mapped, plain) if finding.fix] == [True, False]
     assert fixed("NRN716", text) == HEAD + (
         "m.load_state_dict(torch.load('m.pth', map_location=\"cpu\"))\ns = torch.load('m.ckpt', map_location=\"cpu\")\n"
     )
@@ -146,7 +124,7 @@ def test_checkpoints_onto_the_cpu() -> None:
 
 def test_integers_by_stack() -> None:
     assert found("NRN717", HEAD + "x.to(0)\n")[0].severity is Severity.WARNING
-    assert found("NRN717", HEAD + "x.to(0)\n", LAZY)[0].severity is Severity.ERROR
+    assert found("NRN717", HEAD + "x.to(0)\n", "lazy")[0].severity is Severity.ERROR
 
 
 @pytest.mark.parametrize(
@@ -163,7 +141,7 @@ def test_integers_by_stack() -> None:
         ("m = torch.compile(m, mode='reduce-overhead')\n", ["warning"]),
         ("m = torch.compile(m, backend='neuron', options={'triton.cudagraphs': True})\n", ["warning"]),
         ("torch._dynamo.config.cache_size_limit = 64\n", ["info"]),
-        ("import os\nos.environ['TORCHINDUCTOR_MAX_AUTOTUNE'] = '1'\n", ["info"]),
+        ("torch._inductor.config.max_autotune = True\n", ["info"]),
     ],
 )
 def test_compilation(text: str, wanted: list[str]) -> None:
@@ -174,14 +152,14 @@ def test_compilation_fixes() -> None:
     text = HEAD + "m = torch.compile(m, backend='neuron', mode='max-autotune', dynamic=True)\n"
     assert fixed("NRN712", text) == HEAD + "m = torch.compile(m, backend='neuron', dynamic=True)\n"
     assert fixed("NRN211", text).endswith("dynamic=False)\n")
-    assert found("NRN211", text, TRACE) == []
+    assert found("NRN211", text, "trace") == []
     assert [f.severity for f in found("NRN211", HEAD + "m = torch.compile(m, backend='neuron')\n")] == [Severity.INFO]
 
 
 def test_needless_settings_are_taken_out() -> None:
     text = (
-        HEAD
-        + "torch.backends.cudnn.benchmark = True\ntorch.set_float32_matmul_precision('high')\nm = m.to(memory_format=torch.channels_last)\nl = DataLoader(d, pin_memory=True, batch_size=2)\n"
+        HEAD + "torch.backends.cudnn.benchmark = True\ntorch.set_float32_matmul_precision('high')\n"
+        "m = m.to(memory_format=torch.channels_last)\nl = DataLoader(d, pin_memory=True, batch_size=2)\n"
     )
     for code in ("NRN721", "NRN722", "NRN720"):
         text = fixed(code, text)
@@ -194,21 +172,24 @@ def test_needless_settings_are_taken_out() -> None:
 
 def test_pinned_tensors_by_stack() -> None:
     text = HEAD + "x = torch.ones(2).pin_memory()\n"
-    assert [found("NRN720", text, stack)[0].severity for stack in (NATIVE, LAZY)] == [Severity.WARNING, Severity.ERROR]
+    assert [found("NRN720", text, stack)[0].severity for stack in ("native", "lazy")] == [
+        Severity.WARNING,
+        Severity.ERROR,
+    ]
 
 
 def test_torchscript_beside_the_chips_own() -> None:
-    assert found("NRN724", HEAD + "import torch_neuronx\nt = torch.jit.trace(m, x)\n", TRACE) == []
-    assert found("NRN724", HEAD + "t = torch.jit.trace(m, x)\n", TRACE)[0].severity is Severity.ERROR
+    assert found("NRN724", HEAD + "import torch_neuronx\nt = torch.jit.trace(m, x)\n", "trace") == []
+    assert found("NRN724", HEAD + "t = torch.jit.trace(m, x)\n", "trace")[0].severity is Severity.ERROR
     assert found("NRN724", HEAD + "@torch.jit.script\ndef f(x):\n    return x\n")[0].severity is Severity.INFO
 
 
 def test_the_accelerator_on_xla() -> None:
     text = (
-        HEAD
-        + "use = torch.accelerator.is_available()\nd = torch.accelerator.current_accelerator() if use else 'cpu'\ntorch.accelerator.synchronize()\n"
+        HEAD + "use = torch.accelerator.is_available()\n"
+        "d = torch.accelerator.current_accelerator() if use else 'cpu'\ntorch.accelerator.synchronize()\n"
     )
-    assert [f.span.line for f in found("NRN719", text, LAZY) if f.span] == [3, 5]
+    assert [f.span.line for f in found("NRN719", text, "lazy") if f.span] == [3, 5]
     assert found("NRN719", text) == []
 
 
@@ -237,31 +218,51 @@ OPTIMIZER = HEAD + "from torch.optim import Adam\ndevice = torch.device('xla')\n
     ],
 )
 def test_optimizers_in_order(text: str) -> None:
-    assert found("NRN805", OPTIMIZER + text, LAZY) == []
+    assert found("NRN805", OPTIMIZER + text, "lazy") == []
 
 
 @pytest.mark.parametrize(
     ("text", "line"),
     [
         ("model = nn.Linear(2, 2)\nopt = Adam(model.parameters())\nmodel = model.cuda()\n", 6),
-        ("def build():\n    m = nn.Linear(2, 2)\n    o = Adam(m.parameters())\n    return m, o\nmodel, opt = build()\nmodel.to(device)\n", 7),
-        ("def build():\n    m = nn.Linear(2, 2)\n    o = Adam(m.parameters())\n    return {'m': m, 'o': o}\ns = build()\ns['m'].to(device)\n", 7),
-        ("def make(m):\n    return Adam(m.parameters())\nmodel = nn.Linear(2, 2)\nopt = make(model)\nmodel.to(device)\n", 8),
+        (
+            "def build():\n    m = nn.Linear(2, 2)\n    o = Adam(m.parameters())\n"
+            "    return m, o\nmodel, opt = build()\nmodel.to(device)\n",
+            7,
+        ),
+        (
+            "def build():\n    m = nn.Linear(2, 2)\n    o = Adam(m.parameters())\n"
+            "    return {'m': m, 'o': o}\ns = build()\ns['m'].to(device)\n",
+            7,
+        ),
+        (
+            "def make(m):\n    return Adam(m.parameters())\n"
+            "model = nn.Linear(2, 2)\nopt = make(model)\nmodel.to(device)\n",
+            8,
+        ),
         ("def place(m):\n    m.to(device)\nmodel = nn.Linear(2, 2)\nopt = Adam(model.parameters())\nplace(model)\n", 8),
         ("model = nn.Linear(2, 2)\nps = [p for p in model.parameters()]\nopt = Adam(ps)\nmodel.to(device)\n", 7),
-        ("class T:\n    def __init__(self, model):\n        self.model = model\n        self.opt = Adam(model.parameters())\n    def fit(self):\n        self.model.to(device)\n", 8),
-        ("model = nn.Linear(2, 2)\nopt = Adam(model.parameters())\nmodel = torch.compile(model)\nmodel.to(device)\n", 6),
+        (
+            "class T:\n    def __init__(self, model):\n        self.model = model\n"
+            "        self.opt = Adam(model.parameters())\n    def fit(self):\n        self.model.to(device)\n",
+            8,
+        ),
+        (
+            "model = nn.Linear(2, 2)\nopt = Adam(model.parameters())\nmodel = torch.compile(model)\nmodel.to(device)\n",
+            6,
+        ),
     ],
-)  # fmt: skip
+)
 def test_optimizers_before_the_move(text: str, line: int) -> None:
-    (finding,) = found("NRN805", OPTIMIZER + text, LAZY)
-    assert finding.span is not None and finding.span.line == line
+    (finding,) = found("NRN805", OPTIMIZER + text, "lazy")
+    assert finding.span is not None
+    assert finding.span.line == line
     assert finding.severity is Severity.ERROR
     assert found("NRN805", OPTIMIZER + text)[0].severity is Severity.WARNING
 
 
 def test_the_move_goes_first() -> None:
     text = OPTIMIZER + "def main(model):\n    opt = Adam(model.parameters())\n    model.to(device)\n    return opt\n"
-    assert fixed("NRN805", text, LAZY) == (
+    assert fixed("NRN805", text, "lazy") == (
         OPTIMIZER + "def main(model):\n    model.to(device)\n    opt = Adam(model.parameters())\n    return opt\n"
     )

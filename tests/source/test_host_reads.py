@@ -46,6 +46,7 @@ LINE = 19
         "if seen > 3:\n            print(loss)\n            sys.exit(1)",
         "bar.set_postfix(step=step)",
         "later = lambda: loss.item()",
+        "for k, v in model(x).items():\n            print(f'{k}')",
     ],
 )
 def test_passed_over(read: str) -> None:

@@ -18,7 +18,15 @@ _PACKED = ("Flattening", "padding_free", "packing")
 
 class AttentionImplementation(ArgumentRule):
     code = "NRN728"
-    words = ("attn_implementation", "use_flash_attention_2", "load_in_8bit", "load_in_4bit", "use_liger")
+    words = (
+        '"flash_attention_',
+        "'flash_attention_",
+        "flash-attn",
+        "flash_attention_2=",
+        "load_in_8bit=",
+        "load_in_4bit=",
+        "use_liger",
+    )
     table = "attention"
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:

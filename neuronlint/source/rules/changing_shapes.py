@@ -15,6 +15,9 @@ from neuronlint.source.tables import table, words
 from neuronlint.source.tree import keyword
 from neuronlint.stack import Stack
 
+_MANY = 1 << 30
+"""More shapes than anyone compiles, and what a length can hold."""
+
 
 class ChangingShapes(SourceRule):
     code = "NRN216"
@@ -57,8 +60,8 @@ def _sizes(file: SourceFile, node: ast.expr) -> int:
     if isinstance(node, ast.Call) and file.names.is_any(node.func, ("range",)):
         limits = [item.value for item in node.args if isinstance(item, ast.Constant)]
         numbers = [value for value in limits if isinstance(value, int)]
-        usable = len(numbers) == len(node.args) and numbers and 0 not in numbers[2:]
-        return len(range(*numbers)) if usable else 0
+        usable = len(numbers) == len(node.args) <= 3 and numbers and 0 not in numbers[2:]
+        return len(range(*numbers)[:_MANY]) if usable else 0
     if isinstance(node, ast.Name):
         _, bindings = file.scopes.lookup(node.id, node)
         value = bindings[0].value if len(bindings) == 1 and bindings[0].how == "assign" else None

@@ -14,7 +14,7 @@ from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tree import dotted
 from neuronlint.stack import Stack
 
-_STATES = ("state", "state_dict", "checkpoint", "ckpt")
+_STATES = ("state", "checkpoint", "ckpt")
 _HOST_SIDE = ("loader", "sampler", "sched", "scaler", "tokenizer")
 """Parts of the names of what keeps its state on the host."""
 

@@ -19,7 +19,7 @@ _DEFAULT = "it is Inductor, which does not compile for the chip, unless TorchNeu
 
 class CompileArguments(SourceRule):
     code = "NRN712"
-    words = ("torch.compile", ".compile(", "import compile", "_inductor", "_dynamo.config", "TORCHINDUCTOR")
+    words = ("torch.compile", ".compile(", "import compile", "_inductor", "_dynamo.config")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         for node, call in compilations(file):
@@ -83,12 +83,12 @@ class CompileArguments(SourceRule):
 
     def _settings(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         """Settings of Inductor, and the old name of Dynamo's limit."""
-        if not any(word in file.text for word in ("_inductor", "_dynamo.config", "TORCHINDUCTOR")):
+        if not any(word in file.text for word in ("_inductor", "_dynamo.config")):
             return
         for assign in file.tree.of(ast.Assign):
             for target in assign.targets:
                 for row in table("compile")["settings"]:
-                    if any(name.startswith(row["prefix"]) for name in _named(file, target)):
+                    if any(name.startswith(row["prefix"]) for name in file.names.of(target)):
                         yield self.at(
                             file,
                             assign,
@@ -100,13 +100,6 @@ class CompileArguments(SourceRule):
                             then=row["then"],
                             advice=row["help"],
                         )
-
-
-def _named(file: SourceFile, target: ast.expr) -> tuple[str, ...]:
-    """The dotted name of an attribute, or `environ.NAME` for a variable of the environment."""
-    if isinstance(target, ast.Subscript) and file.names.is_any(target.value, ("os.environ",)):
-        return (f"environ.{constant(target.slice)}",)
-    return file.names.of(target)
 
 
 def _is_inductors(options: ast.Dict) -> bool:

@@ -29,10 +29,15 @@ class CudaExtension(SourceRule):
         ]
         for call in calls:
             finding = self.at(file, call, stack, text=file.tree.segment(call.func, 40))
-            if reach(file, call) in (Reach.OFF, Reach.CAUGHT):
+            if reach(file, call) in (Reach.OFF, Reach.CAUGHT) or _may_be_plain(file, call):
                 then = "without CUDA the program goes on without its operators"
                 finding = replace(finding, severity=Severity.WARNING, then=then)
             yield finding
+
+
+def _may_be_plain(file: SourceFile, call: ast.Call) -> bool:
+    """Whether a name stands for an extension without CUDA as well, as setup scripts write it."""
+    return any(name.endswith(".CppExtension") for name in file.names.of(call.func))
 
 
 def _has_cuda(file: SourceFile, call: ast.Call) -> bool:

@@ -20,7 +20,7 @@ _SEEDERS = ("torch.manual_seed", "torch.random.manual_seed")
 
 class CudaOnlyCall(ApiRule):
     code = "NRN703"
-    words = ("cuda", "Generator(")
+    words = ("cuda.", "torch.cuda import", "Generator(", "emit_nvtx")
     table = "cuda"
 
     def passes(self, file: SourceFile, node: ast.AST, name: str) -> bool:

@@ -111,8 +111,7 @@ def _fix(file: SourceFile, node: ast.AST) -> Fix | None:
 
 def _is_number(node: ast.expr) -> bool:
     """A literal number or `float("inf")`, negative or not."""
-    if isinstance(node, ast.UnaryOp):
-        return _is_number(node.operand)
+    node = node.operand if isinstance(node, ast.UnaryOp) else node
     if isinstance(node, ast.Call):
         return dotted(node.func) == "float" and len(node.args) == 1 and isinstance(node.args[0], ast.Constant)
     return isinstance(node, ast.Constant) and isinstance(node.value, (int, float)) and not isinstance(node.value, bool)

@@ -35,11 +35,18 @@ def _methods(file: SourceFile, stack: Stack) -> Iterator[tuple[ast.Call, Confide
         if not isinstance(call.func, ast.Attribute) or call.args:
             continue
         if file.kinds.of(call.func.value) & Kind.MODULE:
-            yield call, Confidence.MEDIUM
+            if not _is_handed_in(file, call.func.value):
+                yield call, Confidence.MEDIUM
             continue
         sure = on_device(file, call.func.value)
         if sure is not None and on_chip(file, call, stack):
             yield call, sure
+
+
+def _is_handed_in(file: SourceFile, node: ast.expr) -> bool:
+    """Whether a module is a parameter: what asks for float64 then is whoever calls."""
+    bindings = file.scopes.lookup(node.id, node)[1] if isinstance(node, ast.Name) else []
+    return any(binding.how == "parameter" for binding in bindings)
 
 
 def _types(file: SourceFile, stack: Stack) -> Iterator[tuple[ast.Call, Confidence]]:

@@ -54,7 +54,12 @@ def _tokenizers(file: SourceFile) -> Iterator[_Found]:
         if part.arg != "padding" or not isinstance(call, ast.Call) or not _is_longest(part.value):
             continue
         sure = _tokenizes(file, call)
-        if sure is not None and not _has_multiple(call) and _is_given_batches(file, call) and not _compares(file, call):
+        if (
+            sure is not None
+            and not _has_multiple(call)
+            and _is_given_batches(file, call)
+            and not _is_settled(file, call)
+        ):
             yield call, sure
 
 
@@ -95,15 +100,28 @@ def _is_given_batches(file: SourceFile, call: ast.Call) -> bool:
     return False
 
 
-def _compares(file: SourceFile, call: ast.Call) -> bool:
-    """Whether the same text is also padded to a fixed length beside it: this one only tells what was cut off."""
+def _is_settled(file: SourceFile, call: ast.Call) -> bool:
+    """Whether the same text is also padded to a fixed length beside it, or its length rounded up after."""
     function = file.tree.function(call)
     statement = file.tree.statement(call)
     if isinstance(statement, ast.Assign) and re.search(_spec("untruncated"), file.tree.segment(statement.targets[0])):
         return True
+    if function is not None and _rounds_up(file, function):
+        return True
     return any(
         part.arg == "padding" and constant(part.value) == "max_length" and file.tree.function(part) is function
         for part in file.tree.of(ast.keyword)
+    )
+
+
+def _rounds_up(file: SourceFile, function: Function) -> bool:
+    """Whether a function reckons with a length modulo a number; a test of it is only `every n steps`."""
+    return any(
+        isinstance(node.op, ast.Mod)
+        and isinstance(constant(node.right), int)
+        and not isinstance(file.tree.parent(node), ast.Compare)
+        and file.tree.inside(node, function)
+        for node in file.tree.of(ast.BinOp)
     )
 
 
@@ -119,12 +137,15 @@ def _collators(file: SourceFile) -> Iterator[_Found]:
 
 
 def _sequences(file: SourceFile) -> Iterator[_Found]:
+    told = set[ast.AST]()
     for call in file.names.calls(*words("shapes", "padding", "sequences")):
-        function = file.tree.function(call)
-        batches = function is not None and _makes_batches(file, function)
-        if batches and not _settles(file, function) and file.roles.forward_of(call) is None:
+        place = _batching(file, call)
+        if place is None or place in told or file.roles.forward_of(call) is not None:
+            continue
+        told.add(place)  # one function pads each of its columns: one cause
+        pads = file.names.calls("torch.nn.functional.pad", "torch.nn.ConstantPad1d", "next")
+        if not _rounds(file, place) and not any(file.tree.inside(pad, place) for pad in pads):
             yield call, Confidence.HIGH
-            return  # one function pads each of its columns: one cause
 
 
 def _lengths(file: SourceFile) -> Iterator[_Found]:
@@ -132,9 +153,9 @@ def _lengths(file: SourceFile) -> Iterator[_Found]:
         function = file.tree.function(call)
         if function is None or not _is_of_lengths(file, call) or not _pads_with(file, call, function):
             continue
-        if _settles(file, function) or file.names.calls(*words("shapes", "padding", "sequences")):
-            continue
-        if _makes_batches(file, function) or _feeds_model(file, function):
+        if any(file.tree.inside(pad, function) for pad in file.names.calls(*words("shapes", "padding", "sequences"))):
+            continue  # spoken of already
+        if _batching(file, call) is not None or _feeds_model(file, function, call):
             yield call, Confidence.MEDIUM
 
 
@@ -146,50 +167,84 @@ def _is_of_lengths(file: SourceFile, call: ast.Call) -> bool:
         if isinstance(size, ast.Call):
             return dotted(size.func) == "len" or (isinstance(size.func, ast.Attribute) and size.func.attr == "size")
         return isinstance(size, ast.Attribute) and size.attr == "shape"
-    return isinstance(inner, ast.Call) and dotted(inner.func) == "map" and dotted(inner.args[0]) == "len"
+    return isinstance(inner, ast.Call) and dotted(inner.func) == "map" and dotted(next(iter(inner.args), None)) == "len"
 
 
 def _pads_with(file: SourceFile, call: ast.Call, function: Function) -> bool:
-    """Whether the length is kept under a name, and the function makes a tensor."""
+    """Whether the length is kept under a name as it is, and the function makes a tensor."""
     parent = file.tree.parent(call)
-    if not isinstance(parent, ast.Assign) or not isinstance(parent.targets[0], ast.Name):
+    target = parent.targets[0] if isinstance(parent, ast.Assign) else None
+    if not isinstance(target, ast.Name) or _rounds(file, function) or _is_compared(file, function, target.id):
         return False
+    if len(file.scopes.lookup(target.id, target)[1]) > 1:
+        return False  # another branch sets it to something else
     makers = file.names.calls(*words("shapes", "padding", "tensors"))
     return any(file.tree.inside(maker, function) for maker in makers)
 
 
+def _is_compared(file: SourceFile, function: Function, name: str) -> bool:
+    """Whether a length is looked up among bucket lengths, or rounded."""
+    parts: list[ast.AST] = [*file.tree.of(ast.Compare)]
+    parts += [n for n in file.tree.of(ast.BinOp) if isinstance(n.op, (ast.Mod, ast.FloorDiv))]
+    inside = [part for part in parts if file.tree.inside(part, function)]
+    return any(isinstance(node, ast.Name) and node.id == name for part in inside for node in ast.walk(part))
+
+
+def _batching(file: SourceFile, node: ast.AST) -> ast.AST | None:
+    """The function or lambda around a node that makes batches: by its name, its class, or as the `collate_fn` of a
+    loader."""
+    for up in file.tree.ancestors(node):
+        if isinstance(up, ast.Lambda):
+            part = file.tree.parent(up)
+            return up if isinstance(part, ast.keyword) and part.arg == "collate_fn" else None
+        if isinstance(up, FUNCTIONS):
+            return up if _makes_batches(file, up) else None
+    return None
+
+
 def _makes_batches(file: SourceFile, function: Function) -> bool:
-    """Whether a function collates, by its name, its class, or as the `collate_fn` of a loader."""
-    pattern = _spec("batching")
     owner = file.tree.class_of(function)
-    if re.search(pattern, function.name, re.I):
+    called = owner is not None and function.name == "__call__"
+    named = owner.name if owner is not None and called else function.name
+    if re.search(_spec("batching"), named, re.I):
         return True
-    if owner is not None and function.name == "__call__" and re.search(pattern, owner.name, re.I):
-        return True
-    return any(
-        part.arg == "collate_fn" and dotted(part.value).rsplit(".", 1)[-1] == function.name
-        for part in file.tree.of(ast.keyword)
-    )
+    for part in file.tree.of(ast.keyword):
+        if part.arg == "collate_fn":
+            value = part.value
+            if isinstance(value, ast.Call) and called and file.kinds.local_class(value.func) is owner:
+                return True
+            if isinstance(value, ast.Call) and value.args:
+                value = value.args[0]  # partial(collate, …)
+            if dotted(value).rsplit(".", 1)[-1] == function.name:
+                return True
+    return False
 
 
-def _feeds_model(file: SourceFile, function: Function) -> bool:
-    """Whether what a function gives goes straight into a module, within a loop."""
-    for call in file.roles.calls_of(function):
-        user = file.tree.parent(call)
-        looped = any(True for _ in file.tree.loops(call))
-        if looped and isinstance(user, ast.Call) and call in user.args and file.passes.runs_module(user):
+def _feeds_model(file: SourceFile, function: Function, call: ast.Call) -> bool:
+    """Whether the padded batch goes into a module within a loop: where it is made, or by what the function gives."""
+    for made in (call, *file.roles.calls_of(function)):
+        loop = next(file.tree.loops(made), None)
+        if loop is not None and any(
+            file.tree.inside(run, loop) and (made is call or _is_given(file, run, made)) for run in _runs(file)
+        ):
             return True
     return False
 
 
-def _settles(file: SourceFile, function: Function | None) -> bool:
-    """Whether a function goes on to a fixed length, or rounds lengths up to a few."""
-    if function is None:
-        return False
-    lines = file.tree.lines[function.lineno - 1 : function.end_lineno]
-    if re.search(_spec("settled"), "\n".join(lines), re.I):
-        return True
-    return any(
-        file.tree.inside(call, function)
-        for call in file.names.calls("torch.nn.functional.pad", "torch.nn.ConstantPad1d", "next")
-    )
+def _runs(file: SourceFile) -> list[ast.Call]:
+    return [call for call in file.tree.of(ast.Call) if file.passes.runs_module(call)]
+
+
+def _is_given(file: SourceFile, run: ast.Call, made: ast.Call) -> bool:
+    """Whether a module is given a call's result, itself or by the names that it is bound to."""
+    statement = file.tree.statement(made)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    bound = {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
+    given = [node for value in (*run.args, *(item.value for item in run.keywords)) for node in ast.walk(value)]
+    return any(node is made or (isinstance(node, ast.Name) and node.id in bound) for node in given)
+
+
+def _rounds(file: SourceFile, place: ast.AST) -> bool:
+    """Whether a function speaks of fixed or bucket lengths, or of rounding up."""
+    first, last = getattr(place, "lineno", 1), getattr(place, "end_lineno", 1)
+    return re.search(_spec("settled"), "\n".join(file.tree.lines[first - 1 : last]), re.I) is not None

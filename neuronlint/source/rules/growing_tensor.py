@@ -21,7 +21,7 @@ from neuronlint.stack import Stack
 
 class GrowingTensor(SourceRule):
     code = "NRN213"
-    words = ("torch.cat(", "torch.concat", "torch.hstack(", "torch.vstack(", "cat(")
+    words = ("cat(", "torch.concat", "stack(", "past_key_values")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         told = set[ast.AST]()
@@ -32,6 +32,10 @@ class GrowingTensor(SourceRule):
                 told.add(place)  # keys and values of one cache are one cause
                 name, sure = found
                 yield self.at(file, call, stack, confidence=sure, call=file.tree.segment(call, 40), name=name)
+        for call, name in _carried(file):
+            if (file.tree.function(call) or file.tree.module) not in told:
+                shown = f"{file.tree.segment(call.func, 20)}(…, {_spec('past')}={name})"
+                yield self.at(file, call, stack, confidence=Confidence.MEDIUM, call=shown, name=name)
 
 
 def _grows(file: SourceFile, call: ast.Call, stack: Stack) -> tuple[str, Confidence] | None:
@@ -165,6 +169,27 @@ def _is_given_back(file: SourceFile, function: Function, name: str) -> bool:
 def _is_whole(file: SourceFile, node: ast.Name) -> bool:
     """Whether a name is returned as it is, not as an operand of a computation."""
     return isinstance(file.tree.parent(node), (ast.Tuple, ast.List, ast.Dict, ast.Return, ast.keyword, ast.IfExp))
+
+
+# a cache that a model of transformers gives back at each step
+
+
+def _carried(file: SourceFile) -> Iterator[tuple[ast.Call, str]]:
+    """Calls of a model in a loop that is given what it gave back the step before."""
+    if file.holds(table("shapes")["joins"]["static"]):
+        return
+    for part in file.tree.of(ast.keyword):
+        call = file.tree.parent(part)
+        name = dotted(part.value)
+        if part.arg != _spec("past") or not isinstance(call, ast.Call) or not isinstance(part.value, ast.Name):
+            continue
+        loop = next(file.tree.loops(call), None)
+        if loop is None or not file.passes.runs_module(call) or file.roles.forward_of(call) is not None:
+            continue
+        _, bindings = file.scopes.lookup(name, call)
+        given = [b.value for b in bindings if b.how == "assign" and file.tree.inside(b.site, loop)]
+        if any(isinstance(value, ast.Attribute) and value.attr == _spec("past") for value in given):
+            yield call, name
 
 
 # a cache object

@@ -9,13 +9,14 @@ from dataclasses import replace
 from neuronlint.finding import Finding, Severity
 from neuronlint.source.apis import Api, ApiRule, imports
 from neuronlint.source.file import SourceFile
+from neuronlint.source.kernels import kernels
 from neuronlint.source.reach import Reach, reach
 from neuronlint.stack import Stack
 
 _THEN = {
-    Reach.CERTAIN: "its import, or its first kernel, fails",
-    Reach.OPTIONAL: "its import, or its first kernel, fails where this is reached",
-    Reach.UNCALLED: "its import, or its first kernel, fails where this function is called",
+    Reach.CERTAIN: "its import, or its first call, fails",
+    Reach.OPTIONAL: "its import, or its first call, fails where this is reached",
+    Reach.UNCALLED: "its import, or its first call, fails where this function is called",
     Reach.CAUGHT: "its import fails, and the program goes on without it",
 }
 
@@ -25,10 +26,14 @@ class LibraryWithoutNeuron(ApiRule):
 
     code = "NRN705"
     words = (
-        "flash_attn", "xformers", "apex", "amp_C", "fused_", "bitsandbytes", "deepspeed", "cupy", "cudf", "cuml",
-        "cugraph", "nvidia", "numba", "pycuda", "liger_kernel", "unsloth", "transformer_engine", "triton",
-        "causal_conv1d", "mamba_ssm", "selective_scan", "fla", "tilelang", "nvml", "GPUtil", "gpustat", "megatron",
-        "spconv", "MinkowskiEngine", "torchsparse", "tinycudann", "nvdiffrast", "gaussian_rasterization", "gsplat",
+        "import flash_attn", "from flash_attn", "import deepspeed", "from deepspeed", "import triton",
+        "from triton", "import causal_conv1d", "from causal_conv1d", "import numba", "from numba", "import fla",
+        "from fla", "import fused_", "from fused_", "import rmm", "from rmm", "import dask_cudf", "from dask_cudf",
+        "import xformers", "from xformers", "import apex", "from apex", "import bitsandbytes", "from bitsandbytes",
+        "import cuml", "from cuml", "import nvidia", "from nvidia", "import unsloth", "from unsloth",
+        "import megatron", "from megatron", "amp_C", "cupy", "cudf", "cugraph", "pycuda", "liger_kernel",
+        "transformer_engine", "mamba_ssm", "selective_scan", "tilelang", "nvml", "GPUtil", "gpustat", "spconv",
+        "MinkowskiEngine", "torchsparse", "tinycudann", "nvdiffrast", "gaussian_rasterization", "gsplat",
         "pointnet2_ops", "sageattention",
     )  # fmt: skip
     table = "libraries"
@@ -45,7 +50,7 @@ class LibraryWithoutNeuron(ApiRule):
 
     def passes(self, file: SourceFile, node: ast.AST, name: str) -> bool:
         """Kernels in Triton have a rule of their own."""
-        return name.split(".")[0] == "triton" and ("triton.jit" in file.text or "@jit" in file.text)
+        return name.split(".")[0] == "triton" and bool(kernels(file))
 
     def _limited(self, file: SourceFile, node: ast.AST, finding: Finding, row: Api) -> Finding:
         """How the import is reached says more than the guards do."""

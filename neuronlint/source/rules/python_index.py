@@ -24,11 +24,10 @@ class PythonIndex(SourceRule):
             return
         told = set[ast.AST]()
         for node in file.tree.of(ast.Subscript):
-            counter = _counter(node.slice)
-            if counter is None or not isinstance(node.ctx, ast.Load):
+            loop = next(file.tree.loops(node), None)
+            if not isinstance(loop, ast.For) or not isinstance(node.ctx, ast.Load) or not _counts(file, node, loop):
                 continue
-            loop = _loop_of(file, node, counter)
-            if loop is None or file.tree.statement(node) in told or not _is_cut(file, loop):
+            if file.roles.forward_of(node) is not None or file.tree.statement(node) in told or not _is_cut(file, loop):
                 continue
             sure = on_device(file, node.value)
             if sure is not None and not _changes(file, node.value, loop):
@@ -36,23 +35,24 @@ class PythonIndex(SourceRule):
                 yield self.at(file, node, stack, confidence=sure, index=file.tree.segment(node, 40))
 
 
-def _counter(index: ast.expr) -> ast.Name | None:
-    """The name in `i`, `i + 1`, `i - 1`, or in the first place of `i, :`."""
-    if isinstance(index, ast.Tuple) and index.elts:
-        return _counter(index.elts[0])
-    if isinstance(index, ast.BinOp) and isinstance(index.right, ast.Constant):
-        index = index.left
-    return index if isinstance(index, ast.Name) else None
+def _counts(file: SourceFile, node: ast.Subscript, loop: ast.For) -> bool:
+    """Whether an index or the bounds of a slice are made of the loop's counter: `x[i]`, `x[i - 1]`, `x[i : i + n]`."""
+    parts = list(ast.walk(node.slice))
+    if any(isinstance(part, (ast.Call, ast.Subscript, ast.Attribute)) for part in parts):
+        return False
+    return any(isinstance(part, ast.Name) and _is_counter(file, part, loop) for part in parts)
 
 
-def _loop_of(file: SourceFile, node: ast.AST, counter: ast.Name) -> Loop | None:
-    """The innermost loop around a node, where it counts by this name."""
-    loop = next(file.tree.loops(node), None)
-    if not isinstance(loop, ast.For) or file.roles.forward_of(node) is not None:
-        return None
-    _, bindings = file.scopes.lookup(counter.id, counter)
-    counts = len(bindings) == 1 and bindings[0].site is loop and bool(file.kinds.of(counter) & Kind.NUMBER)
-    return loop if counts else None
+def _is_counter(file: SourceFile, name: ast.Name, loop: ast.For, depth: int = 2) -> bool:
+    _, bindings = file.scopes.lookup(name.id, name)
+    if len(bindings) != 1 or depth < 0:
+        return False
+    if bindings[0].site is loop:
+        return bool(file.kinds.of(name) & Kind.NUMBER)
+    value = bindings[0].value
+    if bindings[0].how != "assign" or not isinstance(value, ast.BinOp):
+        return False
+    return any(isinstance(n, ast.Name) and _is_counter(file, n, loop, depth - 1) for n in ast.walk(value))
 
 
 def _is_cut(file: SourceFile, loop: Loop) -> bool:

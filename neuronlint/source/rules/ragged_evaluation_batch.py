@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from neuronlint.finding import Confidence, Finding, Severity
 from neuronlint.source.file import SourceFile
-from neuronlint.source.loaders import cuts_slices, in_tests, is_ragged, loaders, uneven_step, use
+from neuronlint.source.loader_use import use
+from neuronlint.source.loaders import loaders
+from neuronlint.source.ragged import cuts_slices, in_tests, is_ragged, uneven_step
 from neuronlint.source.roles import Loop
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tree import argument

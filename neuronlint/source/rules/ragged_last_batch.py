@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from neuronlint.finding import Confidence, Finding, Fix
+from neuronlint.finding import Confidence, Finding, Fix, Severity
 from neuronlint.source.edits import with_keyword
 from neuronlint.source.file import SourceFile
-from neuronlint.source.loaders import cuts_slices, in_tests, is_ragged, loaders, uneven_step, use
+from neuronlint.source.loader_use import use
+from neuronlint.source.loaders import loaders
+from neuronlint.source.ragged import cuts_slices, in_tests, is_ragged, uneven_step
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.stack import Stack
 
@@ -27,6 +29,7 @@ class RaggedLastBatch(SourceRule):
                     file,
                     loop.iter,
                     stack,
+                    severity=None if ragged else Severity.INFO,
                     confidence=Confidence.HIGH if ragged else Confidence.MEDIUM,
                     advice="stop at the last whole batch: `range(0, n - n % size, size)`",
                     how="is" if ragged else "may be",

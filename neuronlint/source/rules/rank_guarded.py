@@ -71,7 +71,6 @@ class RankGuarded(SourceRule):
                     test=file.tree.segment(guard.node, 30),
                 )
 
-
     def _runs(self, file: SourceFile, stack: Stack, told: set[ast.AST]) -> Iterator[Finding]:
         """A model that one rank runs in a data-parallel script: its graphs are none of the others'."""
         known = words("distributed", "seeds", "wrappers", "reducing") | words("distributed", "groups", "starters")

@@ -32,14 +32,18 @@ class TimingWithoutSync(SourceRule):
         if stack.frontend == "xla" and not runs_lazily(file, stack):
             return
         clocks = file.names.calls(*_CLOCKS)
-        waits = self._waits(file) if clocks else []
+        waits: list[ast.AST] | None = None
         for node in file.tree.of(ast.BinOp) if clocks else ():
-            if isinstance(node.op, ast.Sub):
-                start, end = self._clock(file, node.right, clocks), self._clock(file, node.left, clocks)
-                if start is not None and end is not None and self._measures(file, start, end, waits):
-                    yield self.at(
-                        file, node, stack, confidence=Confidence.MEDIUM, span=file.tree.segment(node, 40)
-                    )  # fmt: skip
+            if not isinstance(node.op, ast.Sub):
+                continue
+            start, end = self._clock(file, node.right, clocks), self._clock(file, node.left, clocks)
+            work = self._work(file, start, end) if start is not None and end is not None else []
+            if not work or start is None or end is None:
+                continue
+            waits = self._waits(file) if waits is None else waits
+            if not self._is_waited_for(file, start, end, work, waits):
+                words = file.tree.segment(node, 40)
+                yield self.at(file, node, stack, confidence=Confidence.MEDIUM, span=words)
 
     def _clock(self, file: SourceFile, node: ast.expr, clocks: list[ast.Call]) -> ast.Call | None:
         """The clock that an operand of a difference was read from, above it and nearest."""
@@ -54,21 +58,21 @@ class TimingWithoutSync(SourceRule):
         above = [call for call in read if position(call) <= position(node)]
         return max(above, key=position, default=None)
 
-    def _measures(self, file: SourceFile, start: ast.Call, end: ast.Call, waits: list[ast.AST]) -> bool:
-        """Whether device work lies between two clocks of one function, and nothing after it that waits for it."""
-        function = file.tree.function(start)
-        if function is not file.tree.function(end) or position(start) >= position(end):
-            return False
+    def _work(self, file: SourceFile, start: ast.Call, end: ast.Call) -> list[ast.Call]:
+        """The device work between two clocks of one function."""
+        if file.tree.function(start) is not file.tree.function(end) or position(start) >= position(end):
+            return []
+        calls = [call for call in file.tree.of(ast.Call) if _between(file, call, start, end)]
+        return [call for call in calls if file.passes.is_work(call)]
 
-        def between(node: ast.AST) -> bool:
-            return position(start) < position(node) < position(end) and file.tree.function(node) is function
-
-        work = [call for call in file.passes.work if between(call)]
-        if not work:
-            return False
-        loop = next(file.tree.loops(work[-1]), None)
-        later = any(between(node) and _end(node) > _end(work[-1]) for node in waits)
-        return not later and not (loop is not None and any(file.tree.inside(node, loop) for node in waits))
+    def _is_waited_for(
+        self, file: SourceFile, start: ast.Call, end: ast.Call, work: list[ast.Call], waits: list[ast.AST]
+    ) -> bool:
+        """Whether something between the clocks waits for the last work, or in a pass of a loop around it."""
+        loops = [*file.tree.loops(work[-1])]
+        if any(_between(file, node, start, end) and _end(node) > _end(work[-1]) for node in waits):
+            return True
+        return any(file.tree.inside(node, loop) for node in waits for loop in loops)
 
     def _waits(self, file: SourceFile) -> list[ast.AST]:
         """What waits for the device: reads, synchronisation, and calls that may do either in their own code."""
@@ -79,14 +83,19 @@ class TimingWithoutSync(SourceRule):
             *methods,
             *(call for call in markers if any(item.arg == "wait" for item in call.keywords)),
         ]
+        holders = {file.tree.function(node) for node in direct} - {None}
         found: list[ast.AST] = [*direct]
         for call in file.tree.of(ast.Call):
             function = file.kinds.local_function(call.func)
-            if (function is not None and any(file.tree.inside(node, function) for node in direct)) or (
-                function is None and "sync" in dotted(call.func).rsplit(".", 1)[-1] and call not in markers
-            ):
+            named = function is None and "sync" in dotted(call.func).rsplit(".", 1)[-1]
+            if function in holders or (named and call not in markers):
                 found.append(call)
         return found
+
+
+def _between(file: SourceFile, node: ast.AST, start: ast.Call, end: ast.Call) -> bool:
+    inside = position(start) < position(node) < position(end)
+    return inside and file.tree.function(node) is file.tree.function(start)
 
 
 def _end(node: ast.AST) -> tuple[int, int]:

@@ -8,9 +8,8 @@ from dataclasses import replace
 
 from neuronlint.finding import Confidence, Finding, Severity
 from neuronlint.source.file import SourceFile
+from neuronlint.source.kernels import kernels
 from neuronlint.source.rules.base import SourceRule
-from neuronlint.source.tables import table
-from neuronlint.source.tree import Function
 from neuronlint.stack import Stack
 
 _DEPTH = 3
@@ -24,17 +23,16 @@ class TritonKernel(SourceRule):
     words = ("triton", "gluon")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
-        marks = {function: mark for function in file.tree.functions if (mark := _mark(file, function)) is not None}
-        kernels = list(marks)
-        inner = {call for kernel in kernels for call in file.names.calls(f".{kernel.name}")}
+        marks = kernels(file)
+        inner = {call for kernel in marks for call in file.names.calls(f".{kernel.name}")}
         helpers = {call.func.id for call in inner if isinstance(call.func, ast.Name)}
-        launches = _launches(file) if kernels else {}
-        for kernel in kernels:
+        launches = _launches(file) if marks else {}
+        for kernel, mark in marks.items():
             if kernel.name in helpers and kernel.name not in launches:
                 continue  # a kernel calls it
             places = launches.get(kernel.name, [])
             reached = any(not _is_guarded(file, place, _DEPTH) for place in places)
-            finding = self.at(file, marks[kernel], stack, name=kernel.name, then=_then(bool(places), reached))
+            finding = self.at(file, mark, stack, name=kernel.name, then=_then(bool(places), reached))
             if not reached:
                 finding = replace(finding, severity=Severity.WARNING, confidence=Confidence.MEDIUM)
             yield finding
@@ -44,14 +42,6 @@ def _then(launched: bool, reached: bool) -> str:
     if reached:
         return "its launch fails"
     return "it is launched for CUDA only" if launched else "whatever launches it fails"
-
-
-def _mark(file: SourceFile, function: Function) -> ast.expr | None:
-    """The decorator that makes a function a kernel."""
-    for mark in function.decorator_list:
-        if file.names.is_any(mark.func if isinstance(mark, ast.Call) else mark, table("kernels")["triton"]):
-            return mark
-    return None
 
 
 def _launches(file: SourceFile) -> dict[str, list[ast.Call]]:

@@ -1,0 +1,100 @@
+"""What the data loaders of a file feed: a training loop, an evaluation, or nothing that the file shows."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from neuronlint.source.loaders import DataLoader
+from neuronlint.source.roles import Loop, table
+from neuronlint.source.tree import constant, dotted
+
+if TYPE_CHECKING:
+    from neuronlint.source.file import SourceFile
+
+_TRAINING = re.compile(r"(^|_)(train|training|trn)", re.I)
+_EVALUATION = re.compile(r"(^|_)(test|val|valid|validation|eval|evaluation|dev|infer|inference|predict|calib)", re.I)
+
+
+def use(file: SourceFile, loader: DataLoader) -> str:
+    """What a loader feeds: `training`, `evaluation`, or nothing that the file shows."""
+    loops = list(_loops(file, loader))
+    if any(file.passes.trains(loop) or _holds(file, loop) for loop in loops):
+        return "training"
+    if any(file.passes.evaluates(loop) is not None for loop in loops):
+        return "evaluation"
+    name = loader.name.rsplit(".", 1)[-1]
+    if _EVALUATION.search(name):
+        return "evaluation"
+    dataset = dotted(loader.options.get("dataset"))
+    if _TRAINING.search(name) or _TRAINING.search(dataset.rsplit(".", 1)[-1]):
+        return "training"
+    shuffled = constant(loader.options.get("shuffle")) is True and not _EVALUATION.search(dataset)
+    return "training" if shuffled and not loops else ""
+
+
+def _holds(file: SourceFile, loop: Loop) -> bool:
+    """Whether the passes of a loop train in an inner loop of their own: several steps a batch."""
+    return any(file.tree.inside(item.backward, loop) for item in file.passes.training)
+
+
+def _loops(file: SourceFile, loader: DataLoader) -> Iterator[Loop]:
+    """The loops over a loader: over the call itself, over its name, over a parameter that gets it."""
+    for loop in file.tree.for_loops:
+        if any(node is loader.call for node in ast.walk(loop.iter)):
+            yield loop
+    names = _aliases(file, loader.name) if loader.name else set()
+    for name in names:
+        yield from _over(file, name, loader.call)
+        for call in _calls_with(file, name):
+            yield from _in_function(file, call, name)
+
+
+def _over(file: SourceFile, name: str, seen_from: ast.AST) -> Iterator[Loop]:
+    """The loops over a name that is the same as one seen from a node."""
+    root = name.split(".")[0]
+    scope = file.scopes.lookup(root, seen_from)[0]
+    for loop in file.tree.for_loops:
+        same = any(isinstance(node, (ast.Name, ast.Attribute)) and dotted(node) == name for node in ast.walk(loop.iter))
+        if same and (root == "self" or file.scopes.lookup(root, loop)[0] is scope):
+            yield loop
+
+
+def _aliases(file: SourceFile, name: str) -> set[str]:
+    """A loader's name and those of what wraps it: `MpDeviceLoader(loader, device)`, `accelerator.prepare(loader)`."""
+    found = {name}
+    wrappers = set(table()["marking_loaders"])
+    for assign in file.tree.of(ast.Assign):
+        value = assign.value
+        if not isinstance(value, ast.Call) or not any(dotted(item) == name for item in value.args):
+            continue
+        prepares = isinstance(value.func, ast.Attribute) and value.func.attr in ("prepare", "setup_dataloaders")
+        if not prepares and not file.names.is_any(value.func, wrappers):
+            continue
+        target = assign.targets[0]
+        if isinstance(target, ast.Tuple) and len(target.elts) == len(value.args):
+            place = [dotted(item) for item in value.args].index(name)
+            found.add(dotted(target.elts[place]))
+        else:
+            found.add(dotted(target))
+    return found - {""}
+
+
+def _calls_with(file: SourceFile, name: str) -> Iterator[ast.Call]:
+    for call in file.tree.of(ast.Call):
+        if any(dotted(item) == name for item in (*call.args, *(k.value for k in call.keywords))):
+            yield call
+
+
+def _in_function(file: SourceFile, call: ast.Call, name: str) -> Iterator[Loop]:
+    function = file.kinds.local_function(call.func)
+    if function is None:
+        return
+    args = [*function.args.posonlyargs, *function.args.args]
+    args = args[1:] if args and args[0].arg in ("self", "cls") else args
+    for place, arg in enumerate(args):
+        by_place = place < len(call.args) and dotted(call.args[place]) == name
+        if by_place or any(k.arg == arg.arg and dotted(k.value) == name for k in call.keywords):
+            yield from _over(file, arg.arg, function.body[0])
