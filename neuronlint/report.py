@@ -64,6 +64,8 @@ class Report:
     skipped: tuple[Skipped, ...] = ()
     files: int = 0
     suppressed: int = 0
+    graphs_asked: bool = True
+    """Whether models were to be captured at all."""
     hidden: tuple[Finding, ...] = ()
     """The findings that comments, settings or a baseline suppress, for formats that show them as such."""
     torch_version: str | None = None

@@ -216,6 +216,7 @@ def _report(
         skipped=tuple(skipped + [item for lane in lanes for item in lane.skipped]),
         files=len(files),
         suppressed=len(hidden),
+        graphs_asked=not options.source_only and options.stdin is None,
         hidden=hidden,
         torch_version=_torch_version(options, lanes),
         sources=sources,

@@ -101,6 +101,23 @@ def test_pre_commit_runs_the_hook_in_its_own_environment(snapshot: Path, tmp_pat
     assert "Passed" in passed.stdout
 
 
+@pytest.mark.wheel
+def test_pre_commit_mends_and_then_passes(snapshot: Path, tmp_path: Path) -> None:
+    """The hook that changes files fails where it did, and passes the next time."""
+    project = repository(
+        tmp_path, {"seeds.py": "import torch\n\ntorch.manual_seed(0)\ntorch.cuda.manual_seed_all(0)\n"}
+    )
+
+    def attempt() -> subprocess.CompletedProcess[str]:
+        return python("pre_commit", "try-repo", str(snapshot), "neuronlint-migrate", "--all-files", cwd=project)
+
+    first = attempt()
+    assert first.returncode == 1, first.stdout + first.stderr
+    assert "files were modified by this hook" in first.stdout
+    assert (project / "seeds.py").read_text() == "import torch\n\ntorch.manual_seed(0)\n"
+    assert attempt().returncode == 0
+
+
 @pytest.mark.parametrize(
     ("schema", "files"),
     [("vendor.github-actions", [ROOT / "action.yml"]), ("vendor.github-workflows", WORKFLOWS)],

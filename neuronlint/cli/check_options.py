@@ -28,7 +28,6 @@ _APART = (
     ("source_only", "graph_only", "leave nothing to check"),
     ("source_only", "model", "leave nothing to check"),
     ("observe", "no_exec", "ask to run your code and not to"),
-    ("fix", "diff", "ask to change files and not to"),
     ("fix", "add_ignore", "both change the same lines"),
     ("diff", "add_ignore", "ask to change files and not to"),
     ("fix", "write_baseline", "would record findings that are being mended"),

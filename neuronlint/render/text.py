@@ -124,5 +124,5 @@ def _ending(report: Report, view: View) -> Iterator[Line]:
         return
     if report.models:
         yield line((CAVEAT, "dim"))
-    elif report.files:
+    elif report.files and report.graphs_asked:
         yield line(("No model was captured, so no operator was judged.", "dim"))

@@ -43,7 +43,7 @@ def files(tmp_path: Path) -> None:
         pytest.param(["check", "bad.py", "nope.py", "--fail-on", "never"], 2, id="one path of two, whatever is found"),
         pytest.param(["check", "clean.py", "--bogus"], 2, id="no such option"),
         pytest.param(["check", "clean.py", "--format", "pdf"], 2, id="no such format"),
-        pytest.param(["check", "clean.py", "--fix", "--diff"], 2, id="options at odds"),
+        pytest.param(["check", "clean.py", "--fix", "--add-ignore", "why"], 2, id="options at odds"),
         pytest.param(["check", "wrong/a.py"], 2, id="settings that do not fit"),
         pytest.param(["check", "clean.py", "--config", "nope.toml"], 2, id="no such settings"),
         pytest.param(["check", "clean.py", "--baseline", "nope.json"], 2, id="no such baseline"),

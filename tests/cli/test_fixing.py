@@ -13,6 +13,7 @@ import pytest
 
 from neuronlint import graph_lane
 from neuronlint.capture.messages import CaptureFailure, CaptureRequest, CaptureResult
+from neuronlint.cli.app import main
 from neuronlint.finding import Span
 
 Run = Callable[..., tuple[int, str, str]]
@@ -41,7 +42,6 @@ def stdin(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--fix", "--diff"], "--fix and --diff ask to change files and not to; give one of them"),
         (["--fix", "--add-ignore", "why"], "--fix and --add-ignore both change the same lines"),
         (["--diff", "--write-baseline"], "--diff and --write-baseline show and record at once"),
         (["--write-baseline"], "--write-baseline needs the file: --baseline FILE, or `baseline` in the settings"),
@@ -225,3 +225,15 @@ def test_stdin_fixed_goes_to_stdout_and_the_report_to_stderr(run: Run, stdin: Ca
     stdin(UNUSED.encode())
     code, out, err = run("check", "-", "--diff", "--stdin-filename", "a.py")
     assert (code, out.split("\n")[:2]) == (1, ["--- a.py", "+++ a.py"])
+
+
+def test_diff_goes_before_fix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in other linters, `--fix --diff` shows what would be done, and changes nothing."""
+    monkeypatch.chdir(tmp_path)
+    source = "import torch\n\n\ndef clean():\n    torch.cuda.empty_cache()\n    return 1\n"
+    (tmp_path / "a.py").write_text(source)
+    assert main(["check", "--source-only", "--no-cache", "--fix", "--diff", "a.py"]) == 1
+    assert "-    torch.cuda.empty_cache()\n" in capsys.readouterr().out
+    assert (tmp_path / "a.py").read_text() == source
