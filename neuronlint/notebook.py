@@ -111,6 +111,14 @@ def read_notebook(data: bytes) -> Notebook:
     return Notebook(text, document.language, tuple(cells), tuple(starts), tuple(sources), tuple(problems))
 
 
+def lines_in_file(data: bytes) -> dict[int, list[int]]:
+    """For each cell by number, the lines of the notebook's own file that its lines stand on.
+
+    Raises `NotebookError` where the data is no notebook.
+    """
+    return load(data).lines_of()
+
+
 def _python(source: Sequence[str]) -> tuple[Sequence[str], tuple[int, str] | None]:
     """A cell as lines that parse, and what is wrong where that leaves none of it."""
     if syntax_error(source) is None:

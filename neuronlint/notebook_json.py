@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _DECODER = json.JSONDecoder()
+_LINE_END = re.compile(r"\r\n|\r|\n")
 _SPACE = re.compile(r"[ \t\n\r]*")
 _ESCAPED_LETTER = re.compile(r"\\u(?!00[01])")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -39,13 +40,20 @@ class Document:
 
     def with_sources(self, sources: Mapping[int, str]) -> bytes:
         """The bytes of the notebook with the sources of some cells, by number, replaced."""
-        spans = dict(enumerate(_source_spans(self.text), 1))
+        spans = dict(self._spans())
         ascii_only = self.text.isascii() and _ESCAPED_LETTER.search(self.text) is not None
         text = self.text
         for number in sorted(sources, reverse=True):
             start, end = spans[number]
             text = text[:start] + _written(self.text, start, end, sources[number], ascii_only) + text[end:]
         return ("\ufeff" * self.marked + text).encode()
+
+    def lines_of(self) -> dict[int, list[int]]:
+        """For each cell by number, the lines of the file that its lines stand on; all on one for a source in one text."""
+        return {number: _file_lines(self.text, start, end) for number, (start, end) in self._spans() if end}
+
+    def _spans(self) -> Iterator[tuple[int, tuple[int, int]]]:
+        return enumerate(_source_spans(self.text), 1)
 
 
 def load(data: bytes) -> Document:
@@ -121,6 +129,18 @@ def _source_spans(text: str) -> Iterator[tuple[int, int]]:
         for _, at, _ in _parts(text, sheet["cells"][0]):
             cell = _members(text, at)
             yield cell.get("source") or cell.get("input") or (0, 0)
+
+
+def _file_lines(text: str, start: int, end: int) -> list[int]:
+    first = text.count("\n", 0, start) + 1
+    if text[start] != "[":
+        return [first] * (text.count("\\n", start, end) + 1)
+    lines: list[int] = []
+    for _, at, stop in _parts(text, start):
+        value = _DECODER.decode(text[at:stop])
+        here = first + text.count("\n", start, at)
+        lines += [here] * (len(_LINE_END.findall(value)) or 1)
+    return lines
 
 
 def _members(text: str, at: int) -> dict[str, tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,6 +54,10 @@ class Skipped:
     why: str
 
 
+def _own_line(span: Span) -> int:
+    return 1 if span.cell else span.line
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """The result of one `check`. `findings` are in their final order."""
@@ -73,6 +77,9 @@ class Report:
     """Lines of the files that findings point into, by path as in their spans, for renderers that show source."""
     cells: Mapping[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)
     """Lines of the cells of notebooks, by path and number."""
+
+    line_in_file: Callable[[Span], int] = field(default=_own_line, compare=False)
+    """The line of the file that a span begins on, which for a cell of a notebook is one of its JSON."""
 
     def lines(self, span: Span) -> tuple[str, ...]:
         """The lines of the file, or of the notebook's cell, that a span lies in; none where they are not at hand."""

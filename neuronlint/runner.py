@@ -221,6 +221,7 @@ def _report(
         torch_version=_torch_version(options, lanes),
         sources=sources,
         cells=Cells(sources),
+        line_in_file=sources.line_in_file,
     )
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuronlint.analysis import cells_of, lines_of
+from neuronlint.notebook import NotebookError, lines_in_file
 from neuronlint.text import decode
 
 if TYPE_CHECKING:
@@ -13,13 +15,14 @@ if TYPE_CHECKING:
 
 
 class Sources(Mapping[str, tuple[str, ...]]):
-    """Lines by path, for a set of paths known beforehand; a notebook has lines by cell only."""
+    """Lines by path, for a set of paths known beforehand; those of a notebook are of its JSON."""
 
     def __init__(self, paths: Iterable[str] = (), given: Mapping[str, bytes] | None = None) -> None:
         """`given` holds what stands for files that are not read from the disk, as standard input."""
         self._paths = dict.fromkeys(paths)
         self._known: dict[str, tuple[str, ...]] = {}
         self._cells: dict[str, dict[int, tuple[str, ...]]] = {}
+        self._places: dict[str, dict[int, list[int]]] = {}
         for path, data in (given or {}).items():
             self._paths[path] = None
             self._known[path] = _decoded(data)
@@ -28,7 +31,7 @@ class Sources(Mapping[str, tuple[str, ...]]):
         if path not in self._paths:
             raise KeyError(path)
         if path not in self._known:
-            self._known[path] = () if path.endswith(".ipynb") else lines_of(path)
+            self._known[path] = lines_of(path)
         return self._known[path]
 
     def __iter__(self) -> Iterator[str]:
@@ -46,6 +49,15 @@ class Sources(Mapping[str, tuple[str, ...]]):
         if path not in self._cells:
             self._cells[path] = cells_of(path)
         return self._cells[path]
+
+    def line_in_file(self, span: Span) -> int:
+        """The line of the file that a span begins on: that of the notebook's JSON for one in a cell."""
+        if not span.cell:
+            return span.line
+        if span.path not in self._places:
+            self._places[span.path] = _places(span.path)
+        lines = self._places[span.path].get(span.cell, [])
+        return lines[min(span.line, len(lines)) - 1] if lines else 1
 
     def around(self, span: Span) -> tuple[str, ...]:
         """The lines of the file or cell that a span lies in."""
@@ -67,6 +79,13 @@ class Cells(Mapping[tuple[str, int], tuple[str, ...]]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+
+def _places(path: str) -> dict[int, list[int]]:
+    try:
+        return lines_in_file(Path(path).read_bytes())
+    except (OSError, NotebookError):
+        return {}
 
 
 def _decoded(data: bytes) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuronlint.finding import Confidence, Edit, Finding, Fix, Severity, Span
-from neuronlint.notebook import CellProblem, Notebook, NotebookError, apply_edits, read_notebook
+from neuronlint.notebook import CellProblem, Notebook, NotebookError, apply_edits, lines_in_file, read_notebook
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "notebooks"
 NAMES = ["training", "broken_cell", "julia", "format3", "minified"]
@@ -327,3 +327,20 @@ def test_any_data_is_a_notebook_or_refused(data: bytes) -> None:
         return
     assert isinstance(found, Notebook)
     assert apply_edits(data, {cell: [Edit(1, 1, 1, 1, "#")] for cell in found.cells})
+
+
+def test_lines_of_cells_in_the_file() -> None:
+    """One a line of the JSON where the source is a list, all on one where it is a text."""
+    cells = [
+        {"cell_type": "markdown", "source": ["# Title"], "metadata": {}},
+        {"cell_type": "code", "source": ["x = 1\n", "y = 2"], "metadata": {}, "outputs": []},
+        {"cell_type": "code", "source": "a = 1\nb = 2", "metadata": {}, "outputs": []},
+    ]
+    text = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+    lines = text.split("\n")
+    places = lines_in_file(text.encode())
+    assert [lines[number - 1].strip() for number in places[2]] == ['"x = 1\\n",', '"y = 2"']
+    assert len(set(places[3])) == 1
+    assert lines[places[3][0] - 1].strip().startswith('"source": "a = 1')
+    packed = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    assert set(lines_in_file(packed.encode())[2]) == {1}

@@ -85,7 +85,7 @@ def anchor(finding: Finding, report: Report) -> Anchor:
     """The user's line; else the definition of the model in the user's file, the library's line, or a name alone."""
     if (span := finding.span) is not None:
         if span.cell:
-            return Anchor(Span(span.path, 1), "cell")
+            return Anchor(Span(span.path, report.line_in_file(span)), "cell", report.sources.get(span.path, ()))
         return Anchor(span, "own", report.sources.get(span.path, ()))
     for model in report.models:
         if model.name == finding.model and model.path:
