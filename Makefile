@@ -22,9 +22,10 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Writes the pages of docs/rules from rules/checks.
+# Writes the pages of docs/rules from rules/checks, and docs/patterns.md.
 docs: $(VENV)/.installed
 	$(BIN)/neuronlint explain --all --format markdown --output docs/rules
+	$(BIN)/python -m neuronlint.render.pattern_page docs/patterns.md
 
 # Speed of the source lane against others; SITE is a site-packages that holds transformers, timm and diffusers.
 benchmark: $(VENV)/.installed

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuronlint.collecting import paused
 from neuronlint.finding import Finding, Span
-from neuronlint.notebook import Notebook, NotebookError, read_notebook
 from neuronlint.own import own_finding
 from neuronlint.text import decode
 
@@ -54,8 +53,11 @@ def analyse(path: str, stack: Stack, data: bytes | None = None) -> Analysis:
         except OSError as error:
             return _broken(_unreadable(path, f"the file cannot be read: {error.strerror or error}"))
     try:
-        return _notebook(path, data, stack) if path.endswith(".ipynb") else _file(path, data, stack)
+        with paused():
+            return _notebook(path, data, stack) if path.endswith(".ipynb") else _file(path, data, stack)
     except Exception:
+        import traceback
+
         return Analysis(crash=f"{path}:\n{traceback.format_exc()}")
 
 
@@ -91,6 +93,8 @@ def _checked(path: str, text: str, tree: ast.Module, stack: Stack) -> Analysis:
 def _notebook(path: str, data: bytes, stack: Stack) -> Analysis:
     """Cells that do not parse are findings of their own; the rest is checked as one file. Models are not looked for:
     a notebook is no module that capture could import."""
+    from neuronlint.notebook import NotebookError, read_notebook
+
     try:
         notebook = read_notebook(data)
         tree = ast.parse(notebook.text, path)
@@ -101,8 +105,7 @@ def _notebook(path: str, data: bytes, stack: Stack) -> Analysis:
     result = _checked(path, notebook.text, tree, stack)
     placed = tuple(notebook.place_finding(finding) for finding in result.findings)
     broken = tuple(
-        own_finding("NRN901", Span(path, item.line, cell=item.cell), reason=item.message)
-        for item in notebook.problems
+        own_finding("NRN901", Span(path, item.line, cell=item.cell), reason=item.message) for item in notebook.problems
     )
     comments = any(_SUPPRESSION.search(line) for source in notebook.sources for line in source)
     return Analysis(placed + broken, result.marks, comments=comments, parsed=not broken, rests_on=result.rests_on)
@@ -118,8 +121,10 @@ def lines_of(path: str) -> tuple[str, ...]:
 
 def cells_of(path: str) -> dict[int, tuple[str, ...]]:
     """The lines of each Python cell of a notebook; none where it cannot be read."""
+    from neuronlint.notebook import NotebookError, read_notebook
+
     try:
-        notebook: Notebook = read_notebook(Path(path).read_bytes())
+        notebook = read_notebook(Path(path).read_bytes())
     except (OSError, NotebookError):
         return {}
     return dict(zip(notebook.cells, notebook.sources, strict=True))

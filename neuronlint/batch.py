@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from neuronlint.analysis import Analysis, analyse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from neuronlint.cache import Cache
     from neuronlint.discovery import FoundFile
@@ -29,7 +29,8 @@ def analyses(
     """The analysis of each file by its path, in the order of the files."""
     known = {file.path: found for file in files if (found := cache.get(file))} if cache is not None else {}
     rest = [file for file in files if file.path not in known]
-    for file, (found, content) in zip(rest, _checked([file.path for file in rest], stack, jobs), strict=True):
+    one = partial(_one, stack=stack, kept=cache is not None)
+    for file, (found, content) in zip(rest, _checked([file.path for file in rest], one, jobs), strict=True):
         known[file.path] = found
         if cache is not None:
             cache.put(file, found, content)
@@ -38,9 +39,10 @@ def analyses(
     return {file.path: known[file.path] for file in files}
 
 
-def _checked(paths: Sequence[str], stack: Stack, jobs: int | None) -> Iterable[tuple[Analysis, str]]:
+def _checked(
+    paths: Sequence[str], one: Callable[[str], tuple[Analysis, str]], jobs: int | None
+) -> Iterable[tuple[Analysis, str]]:
     workers = min(jobs or os.cpu_count() or 1, -(-len(paths) // _CHUNK))
-    one = partial(_one, stack=stack)
     if workers <= 1 or len(paths) < _WORTH_PROCESSES:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # those that Python's parser has for the user's code
@@ -54,8 +56,10 @@ def _checked(paths: Sequence[str], stack: Stack, jobs: int | None) -> Iterable[t
         yield from pool.map(one, paths, chunksize=_CHUNK)
 
 
-def _one(path: str, stack: Stack) -> tuple[Analysis, str]:
-    """An analysis and the digest of what it was made from."""
+def _one(path: str, stack: Stack, kept: bool) -> tuple[Analysis, str]:
+    """An analysis and, where it is to be kept, the digest of what it was made from."""
+    if not kept:
+        return analyse(path, stack), ""
     from neuronlint.cache import digest
 
     try:

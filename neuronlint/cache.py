@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import sys
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,6 +96,8 @@ class Cache:
         """Writes what changed; a folder that cannot be written to is no reason to stop."""
         if not self._changed:
             return
+        import tempfile
+
         rows = [[[str(e.kind), e.source, e.sdk, e.note] for e in items] for items in self._evidence]
         text = json.dumps({"key": self.key, "evidence": rows, "files": self.files}, separators=(",", ":"))
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -39,6 +38,8 @@ def load_toml(path: Path) -> dict[str, Any]:
 
 def load_jsonl(path: Path) -> list[dict[str, Any]]:
     """A file of one JSON object a line. Raises `KnowledgeError` with the file and line where it cannot be read."""
+    import json
+
     rows = []
     try:
         with path.open(encoding="utf-8") as file:

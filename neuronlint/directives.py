@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from neuronlint.finding import Span
+from neuronlint.knowledge import checks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,7 +19,6 @@ _OURS = re.compile(r"#\s*neuronlint\s*:\s*(?P<body>[^#]*)", re.IGNORECASE)
 _IGNORE = re.compile(r"ignore\s*\[(?P<codes>[^\]]*)\]", re.IGNORECASE)
 _SKIP_FILE = re.compile(r"skip-file\b", re.IGNORECASE)
 _NOQA = re.compile(r"#\s*noqa\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*)(?![A-Z0-9])[^#]*", re.IGNORECASE)
-_CODE = re.compile(r"NRN\d*", re.IGNORECASE)
 _BETWEEN = re.compile(r"[,\s]+")
 _NO_CODE = (tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
 
@@ -99,11 +99,6 @@ def may_hold(text: str) -> bool:
     return "neuronlint" in lowered or ("noqa" in lowered and "nrn" in lowered)
 
 
-def is_code(selector: str) -> bool:
-    """Whether a selector has the form of a code, or of the prefix of one."""
-    return _CODE.fullmatch(selector) is not None
-
-
 def parse(path: str, lines: Sequence[str], cell: int = 0) -> FileDirectives:
     """The comments of one file or cell. What Python cannot tokenize to its end gives those up to there."""
     here = FileDirectives()
@@ -182,7 +177,7 @@ def _read(here: FileDirectives, path: str, cell: int, comment: _Comment) -> None
         span = Span(path, comment.line, start, comment.line, start + len(text), cell)
         codes = _IGNORE.match(match["body"]) if match.re is _OURS else match
         listed = tuple(code for code in _BETWEEN.split(codes["codes"]) if code) if codes else ()
-        ours = listed if match.re is _OURS else tuple(code.upper() for code in listed if is_code(code))
+        ours = listed if match.re is _OURS else tuple(code.upper() for code in listed if checks.is_code(code))
         if codes and ours:
             base = match.start("body") - match.start() if match.re is _OURS else -match.start()
             first, last = (base + at for at in codes.span("codes"))

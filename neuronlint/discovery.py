@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from fnmatch import translate
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuronlint.errors import ConfigurationError
-from neuronlint.gitignore import Ignores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from neuronlint.gitignore import Ignores
 
 EXCLUDED = frozenset({
     ".eggs", ".git", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".neuronlint_cache", ".nox", ".pytest_cache",
@@ -108,11 +108,15 @@ def excluded(path: str, patterns: Iterable[str]) -> bool:
 
 @cache
 def _matcher(globs: tuple[str, ...]) -> re.Pattern[str]:
+    from fnmatch import translate
+
     return re.compile("|".join(translate(os.path.normcase(glob.rstrip("/"))) for glob in globs))
 
 
 def _walk(root: str, exclude: Sequence[str]) -> Iterator[FoundFile]:
     """In no order; folders that are links are not followed."""
+    from neuronlint.gitignore import Ignores
+
     top = shown(root)
     todo = [("", Ignores.at(root))]
     while todo:

@@ -14,6 +14,7 @@ from neuronlint.capture.messages import CRASHED, CaptureFailure, CaptureRequest,
 from neuronlint.discovery import shown
 from neuronlint.errors import NeuronlintError
 from neuronlint.finding import Finding, Severity, Span
+from neuronlint.limits import Limits
 from neuronlint.own import own_finding
 from neuronlint.report import ModelReport, Skipped
 from neuronlint.text import decode
@@ -27,14 +28,6 @@ if TYPE_CHECKING:
 
 INSTALL = "pip install 'neuronlint[graph]'"
 OLDEST_TORCH = (2, 9)
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What a capture process may take: seconds and GiB."""
-
-    timeout: float = 300.0
-    memory_gib: float = 16.0
 
 
 @dataclass(slots=True)

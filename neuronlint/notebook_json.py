@@ -49,7 +49,7 @@ class Document:
         return ("\ufeff" * self.marked + text).encode()
 
     def lines_of(self) -> dict[int, list[int]]:
-        """For each cell by number, the lines of the file that its lines stand on; all on one for a source in one text."""
+        """For each cell by number, the lines of the file that its lines stand on: all on one for a source in a text."""
         return {number: _file_lines(self.text, start, end) for number, (start, end) in self._spans() if end}
 
     def _spans(self) -> Iterator[tuple[int, tuple[int, int]]]:

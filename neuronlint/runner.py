@@ -9,22 +9,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neuronlint import batch, graph_lane, source_lane, suppress
+from neuronlint import batch, source_lane, suppress
 from neuronlint.analysis import Analysis, analyse
-from neuronlint.capture.messages import CaptureRequest
-from neuronlint.capture.specs import parse_inputs
 from neuronlint.config import Settings
 from neuronlint.discovery import Discovery, discover, shown
 from neuronlint.errors import ConfigurationError
 from neuronlint.finding import Finding, Severity
-from neuronlint.graph_lane import LaneResult, Limits
 from neuronlint.knowledge import checks
+from neuronlint.limits import Limits
 from neuronlint.own import own_finding
 from neuronlint.report import Report, Skipped
 from neuronlint.select import Selection
 from neuronlint.sources import Cells, Sources
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what only graph checks need is imported where they begin
+    from neuronlint.capture.messages import CaptureRequest
+    from neuronlint.graph_lane import LaneResult
     from neuronlint.stack import Resolved
 
 Progress = Callable[[int, int, str], None]
@@ -83,13 +83,15 @@ def run(options: CheckOptions) -> Outcome:
 
     Raises `ConfigurationError` where nothing of it can be checked, `InputSpecError` for an input that does not parse.
     """
-    parse_inputs(options.inputs)  # a spec that does not parse ends the run here, not in every capture
+    _refuse_inputs(options)
     discovery = _discovered(options)
     if discovery.problems and not discovery.files and options.model is None and options.stdin is None:
         raise ConfigurationError("\n".join(discovery.problems))
     files = _analysed(options, discovery)
     requests, skipped = _requests(options, files)
     if requests:
+        from neuronlint import graph_lane
+
         graph_lane.knowledge()  # a broken table ends the run before minutes of capture, not after
     lanes = _captured(options, requests)
     problems = discovery.problems + tuple(lane.problem for lane in lanes if lane.problem)
@@ -103,11 +105,19 @@ def run(options: CheckOptions) -> Outcome:
 
 def capture_requests(options: CheckOptions) -> list[CaptureRequest]:
     """The captures that the options ask for, for commands that want graphs only."""
-    parse_inputs(options.inputs)
+    _refuse_inputs(options)
     discovery = _discovered(options)
     if discovery.problems:
         raise ConfigurationError("\n".join(discovery.problems))
     return _requests(options, _analysed(options, discovery))[0]
+
+
+def _refuse_inputs(options: CheckOptions) -> None:
+    """A spec that does not parse ends the run here, not in every capture."""
+    if options.inputs:
+        from neuronlint.capture.specs import parse_inputs
+
+        parse_inputs(options.inputs)
 
 
 def _discovered(options: CheckOptions) -> Discovery:
@@ -133,6 +143,8 @@ def _requests(options: CheckOptions, files: Mapping[str, Analysis]) -> tuple[lis
     """What to capture, and why the rest is not."""
     if options.source_only or (options.stdin is not None and not options.model):
         return [], []
+    from neuronlint import graph_lane
+
     wanted = [path for path, file in files.items() if _wants_capture(path, file, options)]
     missing = "graph checks are off: --no-exec" if options.no_exec else None
     if missing is None and (wanted or options.model) and (reason := graph_lane.torch_missing()):
@@ -160,6 +172,8 @@ def _settings_models(path: str | None, options: CheckOptions) -> tuple[Mapping[s
 
 
 def _request(options: CheckOptions, path: str | None = None, model: str | None = None) -> CaptureRequest:
+    from neuronlint.capture.messages import CaptureRequest
+
     stack = options.resolved.stack
     return CaptureRequest(
         path=path,
@@ -175,6 +189,10 @@ def _request(options: CheckOptions, path: str | None = None, model: str | None =
 
 def _captured(options: CheckOptions, requests: Sequence[CaptureRequest]) -> list[LaneResult]:
     """The lane's results in the order of the requests; captures run side by side, each in its own process."""
+    if not requests:
+        return []
+    from neuronlint import graph_lane
+
     total, started = len(requests), 0
 
     def one(request: CaptureRequest) -> LaneResult:
@@ -263,7 +281,11 @@ def _suppressed(
 def _torch_version(options: CheckOptions, lanes: Sequence[LaneResult]) -> str | None:
     """The torch that captured, else the one that would have; None where graphs are not asked for."""
     captured = next((lane.torch_version for lane in lanes if lane.torch_version), None)
-    return captured or (None if options.source_only else graph_lane.torch_version())
+    if captured or options.source_only:
+        return captured
+    from neuronlint import graph_lane
+
+    return graph_lane.torch_version()
 
 
 def _ended(resolved: Resolved) -> list[Finding]:

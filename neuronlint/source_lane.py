@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from neuronlint.collecting import paused
 from neuronlint.finding import Finding
 from neuronlint.source.file import SourceFile
 from neuronlint.source.marks import marks
@@ -28,10 +29,11 @@ class SourceResult:
 
 def check_text(path: str, text: str, stack: Stack, read: Read | None = None) -> SourceResult:
     """Checks a file's text. Raises what `ast.parse` raises where it cannot be parsed."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        tree = ast.parse(text, path)
-    return check_tree(path, text, tree, stack, read)
+    with paused():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text, path)
+        return check_tree(path, text, tree, stack, read)
 
 
 def check_tree(path: str, text: str, tree: ast.Module, stack: Stack, read: Read | None = None) -> SourceResult:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from neuronlint.directives import Directive, FileDirectives, is_code, parse
 from neuronlint.finding import Edit, Finding, Fix, Span
 from neuronlint.knowledge import checks
 from neuronlint.own import own_finding
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     import datetime as dt
 
     from neuronlint.config import IgnoreEntry
+    from neuronlint.directives import Directive, FileDirectives
 
 Judged = Callable[[str, str], bool]
 """Whether the rules of a code were run on a file (path, code): only then can a suppression of it be unused."""
@@ -22,7 +22,7 @@ Judged = Callable[[str, str], bool]
 
 def matches(selector: str, code: str) -> bool:
     """Whether `NRN101`, a prefix such as `NRN1`, or a rule's name selects a code."""
-    if is_code(selector):
+    if checks.is_code(selector):
         return code.startswith(selector.upper())
     return checks.names().get(selector.lower()) == code
 
@@ -40,6 +40,10 @@ def apply(
     reported as unused only for codes that `judged` says were looked for in its file.
     """
     places = {(path, 0): lines for path, lines in sources.items()} | dict(cells or {})
+    if not places:
+        return list(findings), []
+    from neuronlint.directives import parse
+
     parsed = {place: parse(place[0], lines, place[1]) for place, lines in places.items()}
     found = {place: comments for place, comments in parsed.items() if comments.any}
     used: set[tuple[Directive, str]] = set()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -93,6 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(str(error))
         return error.exit_code
     except Exception:
+        import traceback
+
         return report_crash(traceback.format_exc())
 
 

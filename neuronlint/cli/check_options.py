@@ -14,7 +14,7 @@ from neuronlint.cli.options import Function, add
 from neuronlint.config import FAIL_ON, FORMATS, SEVERITIES, Settings
 from neuronlint.errors import ConfigurationError
 from neuronlint.finding import Severity
-from neuronlint.graph_lane import Limits
+from neuronlint.limits import Limits
 from neuronlint.runner import CheckOptions
 from neuronlint.select import Selection, validate
 

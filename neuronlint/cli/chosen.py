@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from neuronlint.config import KEYS, Settings
-from neuronlint.graph_lane import Limits
+from neuronlint.limits import Limits
 
 if TYPE_CHECKING:
     from neuronlint.stack import Stack

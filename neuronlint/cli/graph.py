@@ -12,7 +12,8 @@ from neuronlint.cli.options import load_settings, model_options, resolve_stack, 
 from neuronlint.cli.output import ProgressLine, write
 from neuronlint.errors import ConfigurationError
 from neuronlint.graph.export import FORMATS, export
-from neuronlint.graph_lane import Limits, capture, torch_missing
+from neuronlint.graph_lane import capture, torch_missing
+from neuronlint.limits import Limits
 from neuronlint.runner import CheckOptions, capture_requests
 
 if TYPE_CHECKING:

@@ -55,7 +55,6 @@ from neuronlint.stack import Stack
 
 class {title}(SourceRule):
     code = "{code}"
-    words = ("TODO",)  # the rule runs only on files that hold one of these
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         for node in file.tree.of(ast.Name):
@@ -156,7 +155,18 @@ def scaffold(root: Path, code: str, name: str, lane: str) -> list[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         text = re.sub(r"\{(code|name|lane|title)\}", lambda match: words[match[1]], template)
         path.write_text(text, encoding="utf-8", newline="\n")
+    if lane == "source":
+        _enter(root / "neuronlint" / lane / "rules" / "index.py", code, module)
     return list(files)
+
+
+def _enter(index: Path, code: str, module: str) -> None:
+    """Puts a rule into the index of its lane, in the order of the codes."""
+    lines = index.read_text(encoding="utf-8").split("\n")
+    entries = [number for number, line in enumerate(lines) if re.match(r' {4}"NRN', line)]
+    below = [number for number in entries if lines[number] > f'    "{code}"']
+    lines.insert(below[0] if below else lines.index("}  # fmt: skip"), f'    "{code}": ("{module}", ("TODO",)),')
+    index.write_text("\n".join(lines), encoding="utf-8", newline="\n")
 
 
 def _validate(root: Path, code: str, name: str, lane: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import threading
 from typing import TYPE_CHECKING
@@ -23,7 +22,7 @@ def view(
     terminal = output is None and sys.stdout.isatty()
     forced = output is None and bool(os.environ.get("FORCE_COLOR"))
     colour = (terminal or forced) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    width = shutil.get_terminal_size().columns if terminal else None
+    width = _columns() if terminal else None
     return View(quiet, verbose, colour, width, exit_code, unsafe_fixes)
 
 
@@ -45,6 +44,13 @@ def write(text: str, output: Path | None) -> None:
         ) from None
 
 
+def _columns() -> int:
+    """The width of the terminal."""
+    import shutil
+
+    return shutil.get_terminal_size().columns
+
+
 class ProgressLine:
     """One line on stderr that says what is being captured; nothing where stderr is no terminal."""
 
@@ -59,7 +65,7 @@ class ProgressLine:
     def __call__(self, done: int, total: int, what: str) -> None:
         if not self._on:
             return
-        width = max(20, shutil.get_terminal_size().columns - 1)
+        width = max(20, _columns() - 1)
         with self._lock:
             sys.stderr.write("\r\x1b[K" + f"capturing {done + 1} of {total}: {what}"[:width])
             sys.stderr.flush()

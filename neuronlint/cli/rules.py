@@ -43,7 +43,8 @@ def new(code: str, name: str, lane: str, root: Path) -> None:
 
     for path in scaffold(root, code.upper(), name, lane):
         click.echo(path.as_posix())
-    click.echo("fill in what is marked TODO, then run `make docs` and the tests", err=True)
+    index = " (its words are in neuronlint/source/rules/index.py)" if lane == "source" else ""
+    click.echo(f"fill in what is marked TODO{index}, then run `make docs` and the tests", err=True)
 
 
 def as_json(rule: checks.Check) -> dict[str, object]:

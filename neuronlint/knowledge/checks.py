@@ -44,9 +44,10 @@ class Check:
     """A rule's facts and texts.
 
     `severity_on` holds tables whose keys other than `severity` name parts of a stack; the first that fits it
-    decides. `then` and `advice` are keyed by stack, see `then_for`. `reported` and `passed` are snippets that it reports
-    and not. `stacks` are the parts of stacks that it speaks of, all where there are none; `patterns` the migration
-    patterns behind it; `superseded_by` the graph rules whose finding on the same line makes its own one too many.
+    decides. `then` and `advice` are keyed by stack, see `then_for`. `reported` and `passed` are snippets that it
+    reports and not. `stacks` are the parts of stacks that it speaks of, all where there are none; `patterns` the
+    migration patterns behind it; `superseded_by` the graph rules whose finding on the same line makes its own one too
+    many.
     """
 
     code: str
@@ -117,6 +118,11 @@ def fits(row: Mapping[str, str], stack: Stack) -> bool:
 def rule_url(code: str) -> str:
     """The address of a rule's page."""
     return RULE_URL.format(code=code)
+
+
+def is_code(selector: str) -> bool:
+    """Whether a selector has the form of a code, or of the prefix of one."""
+    return selector[:3].upper() == "NRN" and (len(selector) == 3 or selector[3:].isdecimal())
 
 
 @cache

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import textwrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,5 +42,7 @@ def wrapped(head: Piece | str, text: str, width: int | None, style: str = "") ->
     room = (width or 0) - len(label[0])
     if width is None or room < 30:
         return [[label, (text, style)]]
+    import textwrap
+
     parts = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]
     return [[label, (parts[0], style)], *([(" " * len(label[0]), ""), (part, style)] for part in parts[1:])]

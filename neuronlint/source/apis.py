@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from typing import Any, ClassVar
@@ -14,7 +14,9 @@ from neuronlint.finding import Confidence, Evidence, EvidenceKind, Finding, Fix,
 from neuronlint.knowledge.checks import by_stack
 from neuronlint.source.edits import deleted
 from neuronlint.source.file import SourceFile
+from neuronlint.source.reach import after_check, for_other_library
 from neuronlint.source.rules.base import SourceRule
+from neuronlint.source.tree import constant
 from neuronlint.stack import Stack, sdk_matches
 
 
@@ -22,7 +24,8 @@ from neuronlint.stack import Stack, sdk_matches
 class Api:
     """One row: names, and what their use means.
 
-    `use` is how a name is used: call, attribute (read), assign (to the attribute), import or except (caught).
+    `use` is how a name is used: call, attribute (read), assign (to the attribute), import, except (caught)
+    or text (looked for in another text).
     `severity`, `then` and `help` are keyed by stack as in the rules' texts; a severity of `off` says that nothing is
     wrong there. `guarded` is the highest severity left under a guard on CUDA (`off` for none at all), `caught` that
     inside `try: … except ImportError`. `fix` says what its fix does to a call that is a statement of its own and
@@ -53,10 +56,12 @@ class ApiRule(SourceRule):
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         for use in _used_as(self.table, self.code):
+            seen = set[tuple[ast.AST, Api]]()
             for node, name in _candidates(file, use):
                 on = [row for row in self.rows_of(use, name) if self._is_on(row, stack)]
                 for row in on[:1] if self.first_row_decides else on:
-                    if not self._is_left_out(file, node, name, row):
+                    if (node, row) not in seen and not self._is_left_out(file, node, name, row):
+                        seen.add((node, row))
                         yield self._finding(file, node, name, row, stack)
 
     def rows_of(self, use: str, name: str) -> tuple[Api, ...]:
@@ -106,6 +111,9 @@ class ApiRule(SourceRule):
     def _limited(self, file: SourceFile, node: ast.AST, finding: Finding, row: Api) -> Finding:
         if row.guarded == "info":
             finding = self.switched_off(file, node, finding)
+            if finding.severity is not Severity.INFO and (for_other_library(file, node) or after_check(file, node)):
+                then = "a check before it leaves it to another platform"
+                finding = replace(finding, severity=Severity.INFO, then=then)
         if row.caught != "error" and finding.severity is Severity.ERROR and file.roles.guarded(node, "import"):
             finding = finding.at(Severity(row.caught))
         return finding
@@ -125,10 +133,20 @@ def _candidates(file: SourceFile, use: str) -> Iterator[tuple[ast.AST, str]]:
         for handler in file.tree.of(ast.ExceptHandler):
             caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
             yield from ((kind, name) for kind in caught if kind is not None for name in file.names.of(kind))
+    elif use == "text":
+        yield from _looked_for(file)
     elif use == "assign":
         for assign in file.tree.of(ast.Assign):
             for target in assign.targets:
                 yield from ((assign, name) for name in file.names.of(target))
+
+
+def _looked_for(file: SourceFile) -> Iterator[tuple[ast.AST, str]]:
+    """The literals that a text is searched for: `"out of memory" in str(error)`."""
+    for compare in file.tree.of(ast.Compare):
+        asked = constant(compare.left)
+        if isinstance(asked, str) and isinstance(compare.ops[0], ast.In):
+            yield compare, asked
 
 
 def _references(file: SourceFile) -> Iterator[ast.expr]:

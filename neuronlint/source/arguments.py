@@ -16,6 +16,7 @@ from neuronlint.source.edits import replaced
 from neuronlint.source.evidence import evidence, keyed
 from neuronlint.source.file import SourceFile
 from neuronlint.source.rules.base import SourceRule
+from neuronlint.source.spread import given as given_to
 from neuronlint.source.tree import dotted, keyword
 from neuronlint.source.values import Value, is_cuda_test, values
 from neuronlint.stack import Stack, sdk_matches
@@ -30,9 +31,9 @@ class Argument:
 
     `calls` are globs over dotted names (`*` for any call), `methods` plain names of methods whatever they are called
     on. `values` are literals; none at all means whatever is given. With `absent`, calls without the keyword have the
-    first of the values. Where a test for CUDA chooses the value, the chip does not get it: `then_guarded` says what
-    happens, `guarded` how bad it is at most. `fix` is the text that takes the value's place, or with `rename` that of
-    the whole argument.
+    first of the values, but for those with a keyword of `instead`, which says as much. Where a test for CUDA chooses
+    the value, the chip does not get it: `then_guarded` says what happens, `guarded` how bad it is at most. `fix` is
+    the text that takes the value's place, or with `rename` that of the whole argument.
     """
 
     calls: tuple[str, ...]
@@ -50,6 +51,7 @@ class Argument:
     rename: bool
     safe: bool
     absent: bool
+    instead: frozenset[str]
     guarded: str
 
 
@@ -64,12 +66,12 @@ class ArgumentRule(SourceRule):
             if severity == "off" or not sdk_matches(row.sdk, stack.sdk):
                 continue
             for call in _calls(file, row) if row.absent or row.keyword in file.text else ():
-                given = keyword(call, row.keyword)
+                given = given_to(file, call, row.keyword)
                 if self.passes(file, call):
                     continue
                 if given is not None:
                     yield from self.judged(file, call, given, row, stack)
-                elif row.absent and not any(item.arg is None for item in call.keywords):
+                elif row.absent and not any(item.arg in (None, *row.instead) for item in call.keywords):
                     text = f"{file.tree.segment(call.func, 40)}(…)"
                     yield self._finding(file, call, row, stack, by_stack(row.then, stack), text)
 
@@ -159,7 +161,9 @@ def _fix(file: SourceFile, call: ast.Call | None, given: ast.expr, row: Argument
         return Fix(f"`{row.keyword}={row.fix}`", (replaced(file, given, row.fix),), row.safe)
     if call is None or keyword(call, row.fix.split("=")[0]) is not None:
         return None
-    argument = next(item for item in call.keywords if item.value is given)
+    argument = next((item for item in call.keywords if item.value is given), None)
+    if argument is None:  # it stands in a dictionary
+        return None
     return Fix(f"`{row.fix}`", (replaced(file, argument, row.fix),), row.safe)
 
 
@@ -187,5 +191,6 @@ def _argument(row: Mapping[str, Any]) -> Argument:
         rename=row.get("rename", False),
         safe=row.get("safe", False),
         absent=row.get("absent", False),
+        instead=frozenset(row.get("instead", ())),
         guarded=row.get("guarded", "error"),
     )

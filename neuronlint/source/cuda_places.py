@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from neuronlint.source.cuda_sinks import is_foreign, use_of
 from neuronlint.source.cuda_tests import AVAILABLE, COMPARED, asks, is_aware, is_cuda, pattern
+from neuronlint.source.guarding import in_test, moves, serves_provider
 from neuronlint.source.kinds import Kind
 from neuronlint.source.tree import FUNCTIONS, constant, dotted
 
@@ -54,6 +55,8 @@ def _kept(file: SourceFile, found: list[Place]) -> tuple[Place, ...]:
 
 def _judged(file: SourceFile, place: Place) -> Place | None:
     """A place with what guards it; none where the guard is right to leave it out."""
+    if serves_provider(file, place.literal) or _is_only_named(file, place):
+        return None
     for guard in file.roles.guards(place.literal):
         test = guard.node
         if (guard.what, guard.holds) in (("neuron", False), ("other-device", True)):
@@ -67,6 +70,11 @@ def _judged(file: SourceFile, place: Place) -> Place | None:
             return None
         return Place(place.node, place.use, place.literal, test, asked, place.sure)
     return None if _in_choice(file, place) and is_aware(file, place.node) else place
+
+
+def _is_only_named(file: SourceFile, place: Place) -> bool:
+    """Whether a test makes a device and moves nothing to it."""
+    return place.use == "device" and in_test(file, place.node) and not moves(file, file.tree.function(place.node))
 
 
 def _is_made_there(file: SourceFile, place: Place, test: ast.expr) -> bool:
@@ -132,9 +140,9 @@ def _names(file: SourceFile) -> Iterator[Place]:
 
 
 def _moves_itself(file: SourceFile, node: ast.AST) -> bool:
-    """Whether a node is part of how a class implements its own `cuda`."""
+    """Whether a node is part of how a class implements its own `cuda` or `to`."""
     function = file.tree.function(node)
-    return function is not None and function.name == "cuda"
+    return function is not None and function.name in ("cuda", "to") and file.tree.class_of(function) is not None
 
 
 # typed tensors
@@ -144,15 +152,19 @@ def _typed(file: SourceFile) -> Iterator[Place]:
     """`torch.cuda.FloatTensor` and its text, but for tests of a type."""
     if "cuda." not in file.text:
         return
-    for node in file.tree.of(ast.Attribute):
-        named = node.attr.endswith("Tensor") and any(n.startswith("torch.cuda.") for n in file.names.of(node))
+    nodes: list[ast.Attribute | ast.Name] = [*file.tree.of(ast.Attribute)]
+    if "torch.cuda import" in file.text:
+        nodes += [name for name in file.tree.of(ast.Name) if isinstance(name.ctx, ast.Load)]
+    for node in nodes:
+        last = node.attr if isinstance(node, ast.Attribute) else node.id
+        named = last.endswith("Tensor") and any(n.startswith("torch.cuda.") for n in file.names.of(node))
         if named and not _in_isinstance(file, node):
             yield Place(_call_of(file, node), "typed", node)
     for literal in file.tree.of(ast.Constant):
         value = literal.value if isinstance(literal.value, str) else ""
         typed = value.startswith("torch.cuda.") and value.endswith("Tensor")
-        if typed and isinstance(file.tree.parent(literal), ast.Call):
-            yield Place(literal, "typed", literal)
+        if typed and isinstance(file.tree.parent(_call_of(file, literal)), ast.Call):
+            yield Place(_call_of(file, literal), "typed", literal)
 
 
 def _call_of(file: SourceFile, node: ast.AST) -> ast.AST:
@@ -184,7 +196,7 @@ def _indexes(file: SourceFile) -> Iterator[Place]:
     for given in file.tree.of(ast.keyword):
         call_of = file.tree.parent(given)
         taken = given.arg == "device" and isinstance(call_of, ast.Call) and not is_foreign(file, call_of)
-        if taken and _is_index(file, given.value):
+        if taken and _is_index(file, given.value) and not in_test(file, given):
             yield _index(file, given.value)
 
 

@@ -34,6 +34,8 @@ def use_of(file: SourceFile, literal: ast.Constant) -> tuple[ast.AST, str]:
             shown = shown or node
         if isinstance(up, _THROUGH) or wrapped:
             node = up
+        elif isinstance(up, ast.Attribute) and up.attr in ("type", "index"):
+            break  # a device made to be asked about
         elif isinstance(up, ast.Attribute) and up.attr == "format":
             node = file.tree.parent(up) or up
         else:
@@ -96,6 +98,9 @@ def _of_keyword(file: SourceFile, up: ast.keyword) -> str:
     if not isinstance(call, ast.Call):
         return ""
     if up.arg in ("default", "choices"):
+        note = file.tree.parent(call)
+        if up.arg == "default" and not call.args and isinstance(note, ast.AnnAssign):
+            return "device" if _holds_device(file, note.target) else ""  # a field of a dataclass
         return _of_option(call, up)
     if is_foreign(file, call) or up.arg is None:
         return ""
@@ -180,6 +185,9 @@ def _is_foreign_alone(file: SourceFile, args: ast.arguments, name: str) -> bool:
 def _of_entry(file: SourceFile, entries: ast.Dict, node: ast.AST) -> str:
     """A dictionary's value under a device's name; a dictionary may be a `map_location` or a `device_map` itself."""
     up = file.tree.parent(entries)
+    is_value = any(value is node for value in entries.values)
+    if isinstance(up, ast.keyword) and up.arg == "map_location" and not is_value:
+        return ""  # where the file was saved from
     if isinstance(up, ast.keyword) and up.arg in ("map_location", "device_map"):
         return "map" if up.arg == "map_location" else "device"
     for key, value in zip(entries.keys, entries.values, strict=False):

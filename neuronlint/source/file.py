@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 from neuronlint.source.kinds import Kinds
 from neuronlint.source.names import Names
-from neuronlint.source.passes import Passes
-from neuronlint.source.reads import Read, reads
 from neuronlint.source.roles import Roles
 from neuronlint.source.scopes import Scopes
 from neuronlint.source.tree import SourceTree
@@ -17,7 +15,30 @@ from neuronlint.source.tree import SourceTree
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from neuronlint.source.passes import Passes
     from neuronlint.source.project import Project
+    from neuronlint.source.reads import Read
+
+
+class Imports:
+    """Finds the file of the project that an imported name comes from, and the name in it.
+
+    An object of its own, so that what is made of a file does not hold the file: it is freed without a search.
+    """
+
+    __slots__ = ("_found", "_path", "_project")
+
+    def __init__(self, path: str, project: Project | None) -> None:
+        self._path = path
+        self._project = project
+        self._found: dict[str, tuple[SourceFile, str] | None] = {}
+
+    def __call__(self, dotted: str) -> tuple[SourceFile, str] | None:
+        if self._project is None:
+            return None
+        if dotted not in self._found:
+            self._found[dotted] = self._project.find(self._path, dotted)
+        return self._found[dotted]
 
 
 class SourceFile:
@@ -30,8 +51,7 @@ class SourceFile:
         self.path = path
         self.text = text
         self._module = module
-        self._project = project
-        self._imported: dict[str, tuple[SourceFile, str] | None] = {}
+        self.imported = Imports(path, project)
 
     @classmethod
     def parse(cls, path: str, text: str) -> SourceFile:
@@ -60,20 +80,16 @@ class SourceFile:
 
     @cached_property
     def passes(self) -> Passes:
+        from neuronlint.source.passes import Passes
+
         return Passes(self.tree, self.scopes, self.names, self.kinds, self.roles)
 
     @cached_property
     def reads(self) -> list[Read]:
         """Where the file reads a value of the device on the host, in source order."""
-        return reads(self)
+        from neuronlint.source.reads import reads
 
-    def imported(self, dotted: str) -> tuple[SourceFile, str] | None:
-        """The file of the project that an imported name comes from, and the name in it."""
-        if self._project is None:
-            return None
-        if dotted not in self._imported:
-            self._imported[dotted] = self._project.find(self.path, dotted)
-        return self._imported[dotted]
+        return reads(self)
 
     @cached_property
     def imports(self) -> frozenset[str]:

@@ -25,6 +25,36 @@ def device_guard(file: SourceFile, node: ast.AST) -> ast.AST | None:
     return None
 
 
+_FRAMEWORKS = {"tensorflow", "jax", "flax", "mxnet", "paddle"}
+
+
+def of_other_framework(file: SourceFile) -> bool:
+    """Whether a file is of another framework's program, of which one finding speaks."""
+    return bool(file.imports & _FRAMEWORKS) and "torch" not in file.imports
+
+
+def in_test(file: SourceFile, node: ast.AST) -> bool:
+    """Whether a node lies in a test of pytest or unittest, which says what a piece does and not where it runs."""
+    function = file.tree.function(node)
+    while function is not None and not function.name.startswith("test_"):
+        function = file.tree.function(function)
+    return function is not None
+
+
+def moves(file: SourceFile, function: ast.AST | None) -> bool:
+    """Whether a function moves anything to a device."""
+    text = file.tree.segment(function, 100_000) if function is not None else ""
+    return re.search(r"\.to\(|device=|\.cuda\(", text) is not None
+
+
+def serves_provider(file: SourceFile, node: ast.AST) -> bool:
+    """Whether a place answers for a runtime that was given its CUDA provider, `"CUDAExecutionProvider"`."""
+    if "CUDAExecutionProvider" not in file.text:
+        return False
+    tests = (up.test for up in file.tree.ancestors(node) if isinstance(up, (ast.If, ast.IfExp)))
+    return any("CUDAExecutionProvider" in file.tree.segment(test, 400) for test in tests)
+
+
 def xla_guard(file: SourceFile, node: ast.AST) -> ast.AST | None:
     """What keeps a node from running where there is no torch_xla: a `try` around an import, or a test that names it."""
     child: ast.AST = node

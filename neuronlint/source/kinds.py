@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from neuronlint.data import load_toml, rules_root
 from neuronlint.source.scopes import Binding, Scope, Scopes
@@ -88,7 +88,11 @@ Imported = Callable[[str], "tuple[SourceFile, str] | None"]
 class Kinds:
     """The kinds of the expressions of one file, worked out when asked for."""
 
-    __slots__ = ("_active", "_imported", "_known", "_names", "_ordered", "_scopes", "_tree")
+    __slots__ = (
+        "_active", "_defined", "_imported", "_known", "_names", "_nothing", "_ordered", "_scopes", "_tree",
+    )  # fmt: skip
+    _cuts: ClassVar[int] = 0
+    """How often an expression led back to itself, in any file: what was found meanwhile is not the whole truth."""
 
     def __init__(self, tree: SourceTree, scopes: Scopes, names: Names, imported: Imported) -> None:
         self._imported = imported
@@ -96,6 +100,8 @@ class Kinds:
         self._scopes = scopes
         self._names = names
         self._known: dict[ast.AST, Kind] = {}
+        self._nothing: dict[ast.AST, int] = {}
+        self._defined: dict[int, tuple[ast.ClassDef | None, Function | None]] = {}
         self._ordered: dict[int, list[Binding]] = {}
         self._active: set[object] = set()
 
@@ -104,14 +110,21 @@ class Kinds:
         if node is None or depth < 0:
             return Kind.NONE
         known = self._known.get(node)
-        if known is None:
-            if node in self._active:
-                return Kind.NONE
-            self._active.add(node)
-            known = self._infer(node, depth - 1)
-            self._active.discard(node)
-            if depth == _DEPTH or known:
-                self._known[node] = known
+        if known is not None:
+            return known
+        if depth <= self._nothing.get(node, -1):
+            return Kind.NONE
+        if node in self._active:
+            Kinds._cuts += 1
+            return Kind.NONE
+        self._active.add(node)
+        cuts = Kinds._cuts
+        known = self._infer(node, depth - 1)
+        self._active.discard(node)
+        if depth == _DEPTH or known:
+            self._known[node] = known
+        elif cuts == Kinds._cuts:
+            self._nothing[node] = depth
         return known
 
     def is_module_class(self, owner: ast.ClassDef | None, depth: int = 6) -> bool:
@@ -136,18 +149,26 @@ class Kinds:
         """The class of this file that a name stands for."""
         if not isinstance(node, ast.Name):
             return None
+        return self._definitions(node)[0]
+
+    def _definitions(self, node: ast.Name) -> tuple[ast.ClassDef | None, Function | None]:
+        """The first class and the first function of this file that a name stands for."""
         _, bindings = self._scopes.lookup(node.id, node)
-        return next((b.site for b in bindings if isinstance(b.site, ast.ClassDef) and b.how == "class"), None)
+        known = self._defined.get(id(bindings)) if bindings else (None, None)
+        if known is None:
+            known = self._defined[id(bindings)] = (
+                next((b.site for b in bindings if isinstance(b.site, ast.ClassDef) and b.how == "class"), None),
+                next((b.site for b in bindings if isinstance(b.site, FUNCTIONS)), None),
+            )
+        return known
 
     def local_function(self, node: ast.AST) -> Function | None:
         """The function or method of this file that a call's target stands for."""
         if isinstance(node, ast.Name):
-            _, bindings = self._scopes.lookup(node.id, node)
-            return next((b.site for b in bindings if isinstance(b.site, FUNCTIONS)), None)
+            return self._definitions(node)[1]
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
             owner = self._tree.class_of(node)
-            found = self._scopes.functions.get(node.attr, ())
-            return next((f for f in found if self._tree.class_of(f) is owner), None)
+            return self._scopes.method(owner, node.attr)
         return None
 
     def _infer(self, node: ast.AST, depth: int) -> Kind:
@@ -409,7 +430,17 @@ class Kinds:
         kind = _WORDS.get(word, Kind.NONE)
         if kind & Kind.HOST and any(k.arg == "device" for k in node.keywords):
             return Kind.TENSOR
+        if kind & Kind.TENSOR and not name.endswith(".Parameter") and self._is_of_host_tensors(node, depth):
+            return kind | Kind.HOST
         return kind
+
+    def _is_of_host_tensors(self, node: ast.Call, depth: int) -> bool:
+        """Whether a function of PyTorch is given tensors of the host and none of another: its result is one too."""
+        held = [item for arg in node.args for item in (arg.elts if isinstance(arg, (ast.List, ast.Tuple)) else (arg,))]
+        kinds = [self.of(item, depth - 2) for item in (*held, *(k.value for k in node.keywords if k.arg != "dtype"))]
+        unknown = any(not kind and isinstance(item, ast.Call) for item, kind in zip(held, kinds, strict=False))
+        tensors = [kind for kind in kinds if kind & Kind.TENSOR]
+        return bool(tensors) and not unknown and all(kind & Kind.HOST for kind in tensors)
 
     def _of_method(self, func: ast.Attribute, node: ast.Call, depth: int) -> Kind:
         owner, name = self.of(func.value, depth), func.attr
@@ -439,16 +470,28 @@ class Kinds:
         if name in _methods("host"):
             return Kind.TENSOR | Kind.HOST
         if name in ("to", "cuda"):
-            return owner | Kind.HOST if _is_cpu(node) else owner & ~Kind.HOST
+            if _is_cpu(node):
+                return owner | Kind.HOST
+            return owner if self._gives_a_type(node) else owner & ~Kind.HOST
         return owner
+
+    def _gives_a_type(self, call: ast.Call) -> bool:
+        """Whether `.to(…)` is given a number type alone: the tensor stays where it is."""
+        plain = all(
+            isinstance(item, ast.Attribute)
+            and (item.attr == "dtype" or any(n.startswith("torch.") for n in self._names.of(item)))
+            for item in call.args
+        )
+        return plain and bool(call.args or call.keywords) and all(k.arg in ("dtype", "copy") for k in call.keywords)
 
     def _of_returns(self, function: Function, depth: int, position: int | None = None) -> Kind:
         if function in self._active:
+            Kinds._cuts += 1
             return Kind.NONE
         self._active.add(function)
         kind = Kind.NONE
-        for node in self._tree.of(ast.Return):
-            if node.value is None or self._tree.function(node) is not function:
+        for node in self._tree.returns(function):
+            if node.value is None:
                 continue
             value = node.value
             if position is not None and isinstance(value, ast.Tuple) and position < len(value.elts):

@@ -25,6 +25,8 @@ def use(file: SourceFile, loader: DataLoader) -> str:
         return "training"
     if any(file.passes.evaluates(loop) is not None for loop in loops):
         return "evaluation"
+    if not loops and _gives_its_first_batch_only(file, loader):
+        return ""
     name = loader.name.rsplit(".", 1)[-1]
     if _EVALUATION.search(name):
         return "evaluation"
@@ -33,6 +35,16 @@ def use(file: SourceFile, loader: DataLoader) -> str:
         return "training"
     shuffled = constant(loader.options.get("shuffle")) is True and not _EVALUATION.search(dataset)
     return "training" if shuffled and not loops else ""
+
+
+def _gives_its_first_batch_only(file: SourceFile, loader: DataLoader) -> bool:
+    """Whether `next(iter(loader))` is all that the file makes of a loader: it never comes to the last batch."""
+    fetched = [call.args[0] for call in file.names.calls("next") if call.args]
+    made = (
+        node.args[0] for node in fetched if isinstance(node, ast.Call) and dotted(node.func) == "iter" and node.args
+    )
+    gone_through = any(dotted(part.iter) == loader.name for part in file.tree.of(ast.comprehension))
+    return bool(loader.name) and any(dotted(node) == loader.name for node in made) and not gone_through
 
 
 def _holds(file: SourceFile, loop: Loop) -> bool:

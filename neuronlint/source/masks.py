@@ -93,7 +93,10 @@ def sized_by(file: SourceFile, node: ast.AST | None, depth: int = 4) -> Confiden
         if file.names.is_any(node.func, words("shapes", "reductions", "numbers")) and len(node.args) == 1:
             return reduced(file, node.args[0])
         if isinstance(node.func, ast.Attribute) and node.func.attr in words("shapes", "reductions", "reads"):
-            return reduced(file, node.func.value)
+            part = node.func.value
+            if isinstance(part, ast.Subscript) and on_device(file, part) is not None:  # `lengths[i].item()`
+                return Confidence.MEDIUM
+            return reduced(file, part)
         return reduced(file, node)
     if isinstance(node, ast.Name):
         _, bindings = file.scopes.lookup(node.id, node)

@@ -23,25 +23,26 @@ _SELDOM = re.compile(
 class Often:
     """How often the nodes of one file run."""
 
-    __slots__ = ("_names", "_scopes", "_tree")
+    __slots__ = ("_names", "_scopes", "_skips", "_tree")
 
     def __init__(self, tree: SourceTree, scopes: Scopes, names: Names) -> None:
         self._tree, self._scopes, self._names = tree, scopes, names
+        self._skips: dict[int, int] = {}
 
     def of(self, node: ast.AST, top: ast.AST) -> int:
         """How often a node runs within a loop or function, by the conditions in between."""
         child = node
         for up in self._tree.ancestors(node):
             if isinstance(up, ast.If) and child is not up.test:
-                arm = up.body if child in up.body else up.orelse
+                arm = up.body if self._tree.holds(up.body, child) else up.orelse
                 if self._leaves(arm, top):
                     return ONCE
                 if self.is_seldom(up.test):
                     return RARELY
             elif isinstance(up, ast.IfExp) and child is not up.test and self.is_seldom(up.test):
                 return RARELY
-            elif isinstance(up, ast.BoolOp) and child in up.values:
-                if any(self.is_seldom(value) for value in up.values[: up.values.index(child)]):
+            elif isinstance(up, ast.BoolOp):
+                if any(self.is_seldom(value) for value in up.values[: max(self._tree.place(child, up.values), 0)]):
                     return RARELY
             elif isinstance(up, ast.ExceptHandler):
                 return ONCE
@@ -54,13 +55,25 @@ class Often:
 
     def _is_skipped(self, statement: ast.stmt, parent: ast.AST) -> bool:
         """Whether `if step % n: continue` stands above a statement in its block."""
-        blocks = [value for name in ("body", "orelse") if isinstance(value := getattr(parent, name, None), list)]
-        block: list[ast.stmt] = next((b for b in blocks if statement in b), [])
-        above = block[: block.index(statement)] if block else []
-        skips = [item for item in above if isinstance(item, ast.If) and not item.orelse]
-        return any(
-            isinstance(item.body[-1], (ast.Continue, ast.Return)) and self.is_seldom(item.test) for item in skips
-        )
+        for name in ("body", "orelse"):
+            block = getattr(parent, name, None)
+            if isinstance(block, list) and (place := self._tree.place(statement, block)) >= 0:
+                return place > self._first_skip(block)
+        return False
+
+    def _first_skip(self, block: list[ast.stmt]) -> int:
+        """Where in a block the first `if step % n: continue` stands; past its end where there is none."""
+        if id(block) not in self._skips:
+            skips = (
+                place
+                for place, item in enumerate(block)
+                if isinstance(item, ast.If)
+                and not item.orelse
+                and isinstance(item.body[-1], (ast.Continue, ast.Return))
+                and self.is_seldom(item.test)
+            )
+            self._skips[id(block)] = next(skips, len(block))
+        return self._skips[id(block)]
 
     def _leaves(self, arm: list[ast.stmt], top: ast.AST) -> bool:
         last = arm[-1] if arm else None

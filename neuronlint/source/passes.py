@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -53,26 +55,23 @@ class Passes:
     """The passes of the loops of one file, worked out when asked for."""
 
     __slots__ = (
-        "_callings",
-        "_evaluates",
-        "_kinds",
-        "_names",
-        "_often",
-        "_roles",
-        "_scopes",
-        "_steps",
-        "_training",
-        "_tree",
-        "_work",
-    )
+        "_around_training", "_callings", "_chains", "_evals", "_evaluates", "_kinds", "_names", "_often", "_roles",
+        "_scopes", "_steps", "_training", "_trains", "_tree", "_with_backward", "_work", "_work_at",
+    )  # fmt: skip
 
     def __init__(self, tree: SourceTree, scopes: Scopes, names: Names, kinds: Kinds, roles: Roles) -> None:
         self._tree, self._scopes, self._names, self._kinds, self._roles = tree, scopes, names, kinds, roles
         self._callings: dict[tuple[Function, int], list[tuple[Step, ...]]] = {}
+        self._chains: dict[ast.AST, list[Step]] = {}
         self._often = Often(tree, scopes, names)
         self._training: list[TrainingLoop] | None = None
         self._evaluates: dict[Loop, ast.Call | None] = {}
         self._work: list[ast.Call] | None = None
+        self._work_at: list[tuple[int, int]] | None = None
+        self._trains: set[Loop] | None = None
+        self._around_training: set[Loop] | None = None
+        self._with_backward: set[ast.AST] | None = None
+        self._evals: dict[tuple[str, Function | None], tuple[int, int]] | None = None
         self._steps: set[ast.Call] | None = None
 
     def of(self, node: ast.AST) -> Pass | None:
@@ -87,7 +86,10 @@ class Passes:
 
     def chain(self, node: ast.AST) -> list[Step]:
         """The loops that run a node, innermost first: those around it, then those around the calls of its function."""
-        return list(dict.fromkeys(step for path in self.paths(node) for step in path))
+        known = self._chains.get(node)
+        if known is None:
+            known = self._chains[node] = list(dict.fromkeys(step for path in self.paths(node) for step in path))
+        return known
 
     def paths(self, node: ast.AST, depth: int = _DEPTH) -> list[tuple[Step, ...]]:
         """The same for each way that leads to a node: one for each call of its function that loops run."""
@@ -111,10 +113,15 @@ class Passes:
         """The calls of a function; for a closure that calls `backward`, its own definition."""
         calls: list[ast.AST] = list(self._roles.calls_of(function))
         inner = self._tree.function(function) is not None or next(self._tree.loops(function), None) is not None
-        closure = not calls and inner
-        if closure and any(self._tree.inside(call, function) for call in self._roles.backward_calls()):
+        if not calls and inner and self._holds_backward(function):
             calls.append(function)
         return calls
+
+    def _holds_backward(self, function: Function) -> bool:
+        if self._with_backward is None:
+            calls = self._roles.backward_calls()
+            self._with_backward = {up for call in calls for up in self._tree.ancestors(call)}
+        return function in self._with_backward
 
     # training
 
@@ -126,24 +133,25 @@ class Passes:
         return self._training
 
     def trains(self, loop: Loop) -> bool:
-        return any(loop is item.loop or loop is item.micro for item in self.training)
+        if self._trains is None:
+            self._trains = {loop for item in self.training for loop in (item.loop, item.micro) if loop is not None}
+        return loop in self._trains
 
     def _training_loops(self) -> Iterator[TrainingLoop]:
         scaled = self._scaled()
-        steps = [(step, self._innermost(step)) for step in (*self._roles.optimizer_steps(), *scaled)]
+        steps: dict[Loop, list[ast.Call]] = {}
+        for step in (*self._roles.optimizer_steps(), *scaled):
+            for loop in self._innermost(step):
+                steps.setdefault(loop, []).append(step)
         seen: set[ast.AST] = set()
         for backward in (*self._roles.backward_calls(), *scaled):
             for path in self.paths(backward):
                 inner, *around = [loop for loop, _, _ in path]
-                own = [step for step, loops in steps if inner in loops]
-                outer = next((loop for loop in around[:2] if any(loop in loops for _, loops in steps)), None)
-                key, micro = inner, None
-                if not own and outer is not None:
-                    own = [step for step, loops in steps if outer in loops]
-                    key, micro = outer, inner
+                outer = next((loop for loop in around[:2] if loop in steps), None)
+                key, micro = (inner, None) if inner in steps or outer is None else (outer, inner)
                 if key not in seen:
                     seen.add(key)
-                    yield TrainingLoop(key, backward, tuple(sorted(own, key=position)), micro)
+                    yield TrainingLoop(key, backward, tuple(sorted(steps.get(key, ()), key=position)), micro)
 
     def _innermost(self, node: ast.AST) -> set[Loop]:
         """The innermost loop of each way to a node."""
@@ -180,8 +188,10 @@ class Passes:
         return [(loop, call) for loop in loops if (call := self.evaluates(loop)) is not None]
 
     def _holds_training(self, loop: Loop) -> bool:
-        loops = [[item.loop, *(other for other, _, _ in self.chain(item.backward))] for item in self.training]
-        return any(other is loop for chain in loops for other in chain)
+        if self._around_training is None:
+            chains = ([item.loop, *(other for other, _, _ in self.chain(item.backward))] for item in self.training)
+            self._around_training = {other for chain in chains for other in chain}
+        return loop in self._around_training
 
     def _model_call(self, loop: Loop) -> ast.Call | None:
         if self._roles.forward_of(loop) is not None:
@@ -225,15 +235,14 @@ class Passes:
 
     def _is_in_eval_mode(self, node: ast.Call, function: Function) -> bool:
         """Whether `model.eval()` stands above a call of the model in a function that does not train."""
-        name = dotted(node.func)
-        evals = self._names.methods("eval")
-        return any(
-            isinstance(call.func, ast.Attribute)
-            and dotted(call.func.value) == name
-            and self._tree.function(call) is function
-            and position(call) < position(node)
-            for call in evals
-        )
+        if self._evals is None:
+            self._evals = {}
+            for call in self._names.methods("eval"):
+                if isinstance(call.func, ast.Attribute):
+                    key = (dotted(call.func.value), self._tree.function(call))
+                    self._evals[key] = min(position(call), self._evals.get(key, position(call)))
+        first = self._evals.get((dotted(node.func), function))
+        return first is not None and first < position(node)
 
     def how_often(self, node: ast.AST, top: ast.AST) -> int:
         """How often a node runs within a loop or function: `EACH` pass, `RARELY`, or `ONCE`."""
@@ -267,12 +276,17 @@ class Passes:
 
     def _follows(self, node: ast.AST, function: Function | None) -> bool:
         scope = next(self._tree.loops(node), None) or function
+        if scope is None:
+            return False
         here = position(node)
+        if self._work_at is None:
+            self._work_at = sorted(position(call) for call in self.work)
         for marker in self._roles.markers:
-            if marker is node or scope is None or not self._tree.inside(marker, scope):
-                continue
             end = self._end(marker)
-            if end <= here and not any(end < position(call) < here for call in self.work):
+            if marker is node or end > here or not self._tree.inside(marker, scope):
+                continue
+            next_work = bisect_right(self._work_at, end)
+            if next_work == len(self._work_at) or self._work_at[next_work] >= here:
                 return True
         return False
 
@@ -293,9 +307,9 @@ def _called(node: ast.expr) -> ast.expr:
 
 def _within(loop: Loop) -> Iterator[ast.AST]:
     """The nodes of a loop's body, those of functions defined in it left out."""
-    todo: list[ast.AST] = [*loop.body]
+    todo: deque[ast.AST] = deque(loop.body)
     while todo:
-        node = todo.pop(0)
+        node = todo.popleft()
         yield node
         if not isinstance(node, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
             todo.extend(ast.iter_child_nodes(node))

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from neuronlint.source.cuda_tests import names_device
+from neuronlint.source import literals
+from neuronlint.source.cuda_tests import names_device, pattern
 from neuronlint.source.kinds import Kind
 from neuronlint.source.tables import table
 from neuronlint.source.tree import FUNCTIONS, Function, constant, dotted
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _DEPTH = 3
 """How many calls of the file's own functions are followed."""
+_DEVICES = ("cuda", "neuron", "xla")
 _MODULE_METHODS = ("to", "cuda", "xpu", "train", "eval")
 
 
@@ -191,11 +193,14 @@ class Placing:
         given = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "device"), None)
         if given is None or constant(given) == "cpu":
             return False
+        if isinstance(given, ast.Constant) and isinstance(given.value, int):
+            return not isinstance(given.value, bool)
         if isinstance(given, ast.Constant):
-            return isinstance(given.value, str) and given.value.split(":")[0] in ("cuda", "neuron", "xla")
-        if self._file.kinds.of(given) & Kind.DEVICE:
+            return isinstance(given.value, str) and given.value.split(":")[0] in _DEVICES
+        if self._file.kinds.of(given) & Kind.DEVICE or any(literals.names_device(given, name) for name in _DEVICES):
             return True
-        return names_device(dotted(given).rsplit(".", 1)[-1])
+        last = dotted(given).rsplit(".", 1)[-1]
+        return names_device(last) or pattern("indexes").search(last.lower()) is not None
 
 
 def _calls(node: ast.expr) -> Iterator[ast.Call]:

@@ -33,6 +33,7 @@ class Project:
         self._read = read
         self._depth = depth
         self.used: set[str] = set() if used is None else used
+        self._files: dict[str, SourceFile | None] = {}
 
     def find(self, importer: str, dotted: str) -> tuple[SourceFile, str] | None:
         """The file that an imported name comes from, and the name in it; None where it is not of this project.
@@ -46,7 +47,9 @@ class Project:
         if level and not module.strip("."):
             module = "." * level
         for path in _candidates(importer, module, level):
-            file = self._load(path)
+            if path not in self._files:
+                self._files[path] = self._load(path)
+            file = self._files[path]
             if file is not None:
                 return file, symbol
         return None

@@ -17,6 +17,10 @@ _FOUND = re.compile(
     r"|RequirementCache|\w+_available\b|module_available",
 )
 """The text of a test for an installed library."""
+_OTHER_LIBRARY = re.compile(r"(^|\.)is_(?!torch|cuda|gpu|dist|neuron|accelerat|optimum)\w+_(available|enabled)$")
+_CHECKS = re.compile(r"(check|require|assert|ensure|validate)\w*_cuda($|_)")
+_REQUIRES = re.compile(r"(^|\.)(require_|skip)\w*")
+"""The name of a decorator that leaves a test out where what it needs is missing."""
 _IMPORT_ERRORS = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException", "OSError", "RuntimeError", "")
 
 
@@ -44,9 +48,32 @@ def reach(file: SourceFile, node: ast.AST) -> Reach:
         elif isinstance(up, FUNCTIONS) and up.name != "main":
             found = min(found, Reach.OPTIONAL if _is_called(file, up) else Reach.UNCALLED)
         child = up
-    if file.roles.guarded(node, "typing", "cuda", "other-device") is not None:
+    if file.roles.guarded(node, "typing", "cuda", "other-device") is not None or _is_required(file, node):
         return Reach.OFF
     return found
+
+
+def for_other_library(file: SourceFile, node: ast.AST) -> bool:
+    """Whether a test for a library of another platform leaves a place to it: `if is_sagemaker_mp_enabled():`."""
+    child: ast.AST = node
+    for up in file.tree.ancestors(node):
+        test = up.test if isinstance(up, ast.If) and child in up.body else None
+        if isinstance(test, ast.Call) and _OTHER_LIBRARY.search(dotted(test.func)):
+            return True
+        child = up
+    return False
+
+
+def after_check(file: SourceFile, node: ast.AST) -> bool:
+    """Whether a call above a place in its function has made sure of CUDA: `_check_device_cuda(query)`."""
+    function = file.tree.function(node)
+    for statement in function.body if function is not None else ():
+        if file.tree.inside(node, statement):
+            return False
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if isinstance(call, ast.Call) and _CHECKS.search(dotted(call.func)):
+            return True
+    return False
 
 
 def chosen(file: SourceFile, node: ast.AST) -> Reach:
@@ -60,7 +87,14 @@ def chosen(file: SourceFile, node: ast.AST) -> Reach:
         elif isinstance(up, FUNCTIONS):
             break
         child = up
-    return found
+    return Reach.OFF if _is_required(file, node) else found
+
+
+def _is_required(file: SourceFile, node: ast.AST) -> bool:
+    """Whether a test is left out where what it needs is missing: `@require_bitsandbytes`, `@pytest.mark.skipif(…)`."""
+    holders = [up for up in file.tree.ancestors(node) if isinstance(up, (*FUNCTIONS, ast.ClassDef))]
+    marks = [mark for holder in holders for mark in holder.decorator_list]
+    return any(_REQUIRES.search(dotted(mark.func if isinstance(mark, ast.Call) else mark)) for mark in marks)
 
 
 def _under(file: SourceFile, test: ast.If | ast.IfExp) -> Reach:

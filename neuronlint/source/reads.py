@@ -54,6 +54,10 @@ def _method_reads(file: SourceFile) -> Iterator[Read]:
                 sure = Confidence.MEDIUM
             if sure is not None:
                 yield Read(call, call.func.value, sure)
+    for call in file.names.methods("step"):  # a plateau scheduler compares the metric on the host
+        owner = call.func.value if isinstance(call.func, ast.Attribute) and call.args else None
+        if file.kinds.of(owner) & Kind.SCHEDULER and on_device(file, call.args[0]) is not None:
+            yield Read(call, call.args[0], Confidence.MEDIUM)
     for call in file.names.methods("to"):
         target = argument(call, 0, "device")
         if isinstance(call.func, ast.Attribute) and constant(target) == "cpu":

@@ -6,7 +6,7 @@ import ast
 import re
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from neuronlint.data import load_toml, rules_root
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Loop = ast.For | ast.AsyncFor | ast.While
 _CALL_DEPTH = 3
 """How many calls deep a function is followed from the loop that calls it."""
+_CALLS = 500
+"""How many calls of methods of one name are looked at: generated code may have any number."""
 _RANK = re.compile(
     r"(^|[._])(rank|local_rank|global_rank|is_main|is_master|is_master_ordinal|is_main_process|is_rank_zero|main_process)$",
     re.I,
@@ -36,6 +38,13 @@ _DEVICE_NAMES = ("cuda", "neuron", "xla", "cpu", "mps", "xpu", "hpu", "npu", "ml
 @cache
 def table() -> dict[str, Any]:
     return load_toml(rules_root() / "source" / "roles.toml")
+
+
+@lru_cache(maxsize=1 << 16)
+def _frameworks_of(name: str) -> tuple[str, ...]:
+    """The frameworks that a name belongs to: asked again for every file."""
+    rows = table()["frameworks"].items()
+    return tuple(key for key, globs in rows if any(fnmatchcase(name, glob) for glob in globs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +79,14 @@ class Roles:
         self._tree, self._scopes, self._names, self._kinds = tree, scopes, names, kinds
         self._training: list[TrainingStep] | None = None
         self._frameworks: frozenset[str] | None = None
+        self._backward: list[ast.Call] | None = None
+        self._steps: list[ast.Call] | None = None
+        self._tested: dict[ast.expr, tuple[str, bool]] = {}
+        self._exits: dict[Function, list[tuple[int, ast.expr]]] = {}
+        self._forwards: dict[ast.ClassDef, set[str]] = {}
+        self._trains: set[Loop] | None = None
+        self._called: dict[Function, list[ast.Call]] = {}
+        self._marked: dict[ast.AST, ast.Call] | None = None
         self._markers: list[ast.Call] | None = None
         self._hot: dict[Function, Loop | None] = {}
 
@@ -83,11 +100,7 @@ class Roles:
                 name for bases in self._tree.of(ast.ClassDef) for base in bases.bases for name in self._names.of(base)
             ]
             used += self._names.called()
-            self._frameworks = frozenset(
-                key
-                for key, globs in table()["frameworks"].items()
-                if any(fnmatchcase(name, glob) for name in used for glob in globs)
-            )
+            self._frameworks = frozenset(key for name in dict.fromkeys(used) for key in _frameworks_of(name))
         return self._frameworks
 
     @property
@@ -102,19 +115,25 @@ class Roles:
         """Every place of the file that calls `backward`, with its loop and its optimizer steps."""
         if self._training is None:
             self._training = []
-            seen: set[ast.AST] = set()
+            places: dict[ast.AST, TrainingStep] = {}
             for call in self.backward_calls():
                 function = self._enclosing(call)
                 loop = next(self._tree.loops(call), None) or self._loop_of_closure(call)
-                key = loop or function or self._tree.module
-                if key in seen:
-                    continue
-                seen.add(key)
-                self._training.append(TrainingStep(loop, function, call, self._steps_in(key)))
+                places.setdefault(loop or function or self._tree.module, TrainingStep(loop, function, call))
+            for step in self.optimizer_steps():
+                for up in (step, *self._tree.ancestors(step)):
+                    if up in places:
+                        places[up].steps.append(step)
+            self._training = list(places.values())
         return self._training
 
     def backward_calls(self) -> list[ast.Call]:
         """The calls of `backward` on a loss, those of autograd functions left out."""
+        if self._backward is None:
+            self._backward = self._backward_calls()
+        return self._backward
+
+    def _backward_calls(self) -> list[ast.Call]:
         calls = []
         for call in self._names.methods("backward"):
             owner = call.func.value if isinstance(call.func, ast.Attribute) else None
@@ -144,11 +163,13 @@ class Roles:
         function = self._tree.function(node)
         return next(self._tree.loops(function), None) if function is not None else None
 
-    def _steps_in(self, body: ast.AST) -> list[ast.Call]:
-        return [call for call in self.optimizer_steps() if self._tree.inside(call, body)]
-
     def optimizer_steps(self) -> list[ast.Call]:
         """The calls that step an optimizer: `opt.step()`, `scaler.step(opt)`, `xm.optimizer_step(opt)`."""
+        if self._steps is None:
+            self._steps = self._optimizer_steps()
+        return self._steps
+
+    def _optimizer_steps(self) -> list[ast.Call]:
         steps = []
         for call in self._names.methods("step"):
             owner = call.func.value if isinstance(call.func, ast.Attribute) else call.func
@@ -168,27 +189,33 @@ class Roles:
 
     def trains(self, loop: Loop) -> bool:
         """Whether a pass of a loop is a training step: it calls `backward` itself or by a function of this file."""
-        for step in self.training:
-            if step.loop is loop:
-                return True
-            if step.loop is None and step.function is not None and self._calls(loop, step.function):
-                return True
-        return False
+        if self._trains is None:
+            self._trains = set()
+            for step in self.training:
+                if step.loop is not None:
+                    self._trains.add(step.loop)
+                elif step.function is not None:
+                    self._trains |= self._calling(step.function)
+        return loop in self._trains
 
     def is_step_function(self, function: Function | None) -> bool:
         """Whether a function, called once for each batch, does the step and holds no loop of its own around it."""
         return any(step.loop is None and step.function is function for step in self.training)
 
-    def _calls(self, loop: Loop, function: Function) -> bool:
-        """Whether a loop's own body calls a function (not an inner loop of it)."""
-        return any(next(self._tree.loops(call), None) is loop for call in self.calls_of(function))
+    def _calling(self, function: Function) -> set[Loop]:
+        """The loops whose own body calls a function (not an inner loop of theirs)."""
+        loops = (next(self._tree.loops(call), None) for call in self.calls_of(function))
+        return {loop for loop in loops if loop is not None}
 
     def calls_of(self, function: Function) -> list[ast.Call]:
         """The calls of a function of this file: of a method by `self`, or on what the file builds of its class."""
         owner = self._tree.class_of(function)
         if owner is None or self._tree.function(function) is not None:
             return self._names.calls(f".{function.name}")
-        return [call for call in self._names.methods(function.name) if self._is_on(call, owner)]
+        if function not in self._called:
+            calls = self._names.methods(function.name)[:_CALLS]
+            self._called[function] = [call for call in calls if self._is_on(call, owner)]
+        return self._called[function]
 
     def _is_on(self, call: ast.Call, owner: ast.ClassDef) -> bool:
         """Whether a method is called on `self` within a class, or on a name that its constructor gave."""
@@ -223,11 +250,12 @@ class Roles:
                 *self._names.calls(*known["markers"]),
                 *(call for call in barriers if constant(argument(call, 1, "barrier")) not in (None, False)),
             ]
-            functions = {self._tree.function(call) for call in direct} - {None}
+            looped = {self._tree.function(call) for call in direct if next(self._tree.loops(call), None) is not None}
+            functions = dict.fromkeys(self._tree.function(call) for call in direct)
             through = [
                 call
                 for function in functions
-                if function is not None and not any(True for _ in _loops_in(self._tree, function, direct))
+                if function is not None and function not in looped
                 for call in self.calls_of(function)
             ]
             apart = [*self._compiled_calls(known["compilers"]), *self._marking_imports()]
@@ -270,7 +298,12 @@ class Roles:
 
     def marker_in(self, loop: ast.AST) -> ast.Call | None:
         """The first step marker within a loop."""
-        return next((call for call in self.markers if self._tree.inside(call, loop)), None)
+        if self._marked is None:
+            self._marked = {}
+            for call in self.markers:
+                for up in (call, *self._tree.ancestors(call)):
+                    self._marked.setdefault(up, call)
+        return self._marked.get(loop)
 
     # evaluation and serving
 
@@ -293,6 +326,8 @@ class Roles:
 
     def _methods_of_forward(self, owner: ast.ClassDef | None) -> set[str]:
         """The other methods of a class that its `forward` calls, through each other too."""
+        if owner is not None and owner in self._forwards:
+            return self._forwards[owner]
         bodies = {item.name: item for item in owner.body if isinstance(item, FUNCTIONS)} if owner is not None else {}
         bodies.pop("__init__", None)
         found, todo = set[str](), ["forward"]
@@ -306,6 +341,8 @@ class Roles:
             new = {name for name in called if name in bodies} - found - {"forward"}
             found |= new
             todo += sorted(new)
+        if owner is not None:
+            self._forwards[owner] = found
         return found
 
     # guards
@@ -315,13 +352,13 @@ class Roles:
         child: ast.AST = node
         for up in self._tree.ancestors(node):
             if isinstance(up, ast.If) and child is not up.test:
-                yield from self._conditions(up.test, child in up.body)
+                yield from self._conditions(up.test, self._tree.holds(up.body, child))
             elif isinstance(up, ast.IfExp) and child is not up.test:
                 yield from self._conditions(up.test, child is up.body)
             elif isinstance(up, ast.BoolOp):
-                for value in up.values[: up.values.index(child)] if child in up.values else ():
+                for value in up.values[: max(self._tree.place(child, up.values), 0)]:
                     yield from self._conditions(value, isinstance(up.op, ast.And))
-            elif isinstance(up, ast.Try) and _catches_import(up) and (child in up.body):
+            elif isinstance(up, ast.Try) and _catches_import(up) and self._tree.holds(up.body, child):
                 yield Guard("import", True, up)
             elif isinstance(up, FUNCTIONS) and isinstance(child, ast.stmt):
                 yield from self._early_exits(up, child)
@@ -329,11 +366,16 @@ class Roles:
 
     def _early_exits(self, function: Function, statement: ast.stmt) -> Iterator[Guard]:
         """`if not torch.cuda.is_available(): return` above a statement guards it."""
-        for item in function.body:
-            if item is statement:
-                return
-            if isinstance(item, ast.If) and not item.orelse and isinstance(item.body[-1], (ast.Return, ast.Raise)):
-                yield from self._conditions(item.test, False)
+        if function not in self._exits:
+            self._exits[function] = [
+                (place, item.test)
+                for place, item in enumerate(function.body)
+                if isinstance(item, ast.If) and not item.orelse and isinstance(item.body[-1], (ast.Return, ast.Raise))
+            ]
+        here = self._tree.place(statement, function.body) if self._exits[function] else 0
+        for place, test in self._exits[function]:
+            if place < here:
+                yield from self._conditions(test, False)
 
     def guarded(self, node: ast.AST, *what: str) -> Guard | None:
         """The innermost guard of one of these kinds that holds at a node."""
@@ -352,6 +394,13 @@ class Roles:
 
     def condition(self, test: ast.expr, depth: int = 4) -> tuple[str, bool]:
         """What a test asks for, and whether it is true where that is so."""
+        if depth < 4:
+            return self._condition(test, depth)
+        if test not in self._tested:
+            self._tested[test] = self._condition(test, depth)
+        return self._tested[test]
+
+    def _condition(self, test: ast.expr, depth: int) -> tuple[str, bool]:
         if depth < 0:
             return "", True
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
@@ -402,7 +451,9 @@ class Roles:
         known = [pair for pair in found if pair[0]]
         if known:
             return known[0]
-        last = text.rsplit(".", 1)[-1].lower()
+        last = text.rsplit(".", 1)[-1].lower()  # `no_cuda` is no guard: the script runs without that option today
+        if last.startswith("is_cuda_"):
+            return "cuda", True
         if last in (
             "use_cuda",
             "cuda",
@@ -416,7 +467,7 @@ class Roles:
             "on_gpu",
         ):
             return "cuda", True
-        return ("cuda", False) if last in ("no_cuda", "cpu_only", "use_cpu", "no_gpu") else ("", True)
+        return "", True
 
     def _bindings(self, test: ast.Name | ast.Attribute) -> list[Any]:
         if isinstance(test, ast.Name):
@@ -478,10 +529,3 @@ def _catches_import(node: ast.Try) -> bool:
         dotted(item) for h in node.handlers for item in ([h.type] if not isinstance(h.type, ast.Tuple) else h.type.elts)
     ]
     return any(name in ("ImportError", "ModuleNotFoundError", "Exception", "") for name in names)
-
-
-def _loops_in(tree: SourceTree, function: Function, calls: list[ast.Call]) -> Iterator[Loop]:
-    """The loops of a function around any of these calls."""
-    for call in calls:
-        if tree.function(call) is function:
-            yield from tree.loops(call)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
-from neuronlint.source.tree import FUNCTIONS
+from neuronlint.source.tree import DEFINITIONS, Function
 
 if TYPE_CHECKING:
     from neuronlint.source.tree import SourceTree
 
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_EXPRESSIONS = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class Binding(NamedTuple):
@@ -42,11 +42,12 @@ class Scope:
 class Scopes:
     """The scopes of a file, and the attributes that methods set on `self`."""
 
-    __slots__ = ("_scopes", "_tree", "attributes", "functions")
+    __slots__ = ("_methods", "_scopes", "_tree", "attributes", "functions")
 
     def __init__(self, tree: SourceTree) -> None:
         self._tree = tree
         self._scopes: dict[ast.AST, Scope] = {tree.module: Scope(tree.module, None)}
+        self._methods: dict[tuple[ast.ClassDef | None, str], Function] | None = None
         self.attributes: dict[ast.ClassDef, dict[str, list[Binding]]] = {}
         """For each class, what `self.name = …` and its own body bind."""
         self.functions: dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef]] = {}
@@ -60,15 +61,17 @@ class Scopes:
     def of(self, node: ast.AST) -> Scope:
         """The scope that a node's names are looked up in."""
         child = node
-        for up in self._tree.ancestors(node):
-            if isinstance(up, (*FUNCTIONS, ast.ClassDef)):
-                inner = isinstance(child, ast.stmt) or (isinstance(child, ast.arguments) and isinstance(node, ast.arg))
-            else:
-                inner = isinstance(up, (ast.Lambda, *_COMPREHENSIONS)) and not isinstance(child, ast.arguments)
-            if inner or isinstance(up, ast.Module):
+        while not isinstance(child, ast.stmt):
+            up = self._tree.parent(child)
+            if up is None:
+                return self.module
+            if isinstance(up, DEFINITIONS):
+                if isinstance(child, ast.arguments) and isinstance(node, ast.arg):
+                    return self._scope(up)
+            elif isinstance(up, _EXPRESSIONS) and not isinstance(child, ast.arguments):
                 return self._scope(up)
             child = up
-        return self.module
+        return self._scope(self._tree.definition(child) or self._tree.module)
 
     def _scope(self, node: ast.AST) -> Scope:
         found = self._scopes.get(node)
@@ -87,6 +90,15 @@ class Scopes:
             if scope.parent is None:
                 return None, []
             scope = scope.parent
+
+    def method(self, owner: ast.ClassDef | None, name: str) -> Function | None:
+        """The first function of that name whose innermost class is this one."""
+        if self._methods is None:
+            self._methods = {}
+            for functions in self.functions.values():
+                for function in functions:
+                    self._methods.setdefault((self._tree.class_of(function), function.name), function)
+        return self._methods.get((owner, name))
 
     def _bind_all(self) -> None:
         tree = self._tree

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 Node = TypeVar("Node", bound=ast.AST)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_APART = (*DEFINITIONS, ast.Lambda)
+_LONG = 12
+_Kinds = type[ast.AST] | tuple[type[ast.AST], ...]
 
 _LEAVES = frozenset(
     {"ctx", "op", "ops", "id", "attr", "arg", "n", "s", "kind", "name", "module", "level", "asname", "type_comment",
@@ -38,7 +42,7 @@ _FIELDS = _Fields()
 class SourceTree:
     """The walked tree of one file. Every list of nodes is in source order; no method raises for odd code."""
 
-    __slots__ = ("_by_kind", "_parents", "cells", "lines", "module", "path", "text")
+    __slots__ = ("_by_kind", "_owners", "_parents", "_places", "_returns", "cells", "lines", "module", "path", "text")
 
     def __init__(self, path: str, text: str, module: ast.Module) -> None:
         self.path = path
@@ -47,6 +51,9 @@ class SourceTree:
         self.lines: Sequence[str] = text.split("\n")
         self._by_kind: dict[type[ast.AST], list[ast.AST]] = defaultdict(list)
         self._parents: dict[ast.AST, ast.AST] = {}
+        self._owners: dict[_Kinds, dict[ast.AST, ast.AST | None]] = defaultdict(dict)
+        self._places: dict[int, dict[ast.AST, int]] = {}
+        self._returns: dict[Function, list[ast.Return]] | None = None
         self._walk()
 
     def _walk(self) -> None:
@@ -99,6 +106,32 @@ class SourceTree:
         """Whether a node is another or lies within it."""
         return node is outer or any(up is outer for up in self.ancestors(node))
 
+    def place(self, node: ast.AST, items: Sequence[ast.AST]) -> int:
+        """Where a node stands in a list of the tree, as a block or the arguments of a call; -1 where it does not.
+
+        A long list is looked through once: generated code has lists of any length, and asks for every item.
+        """
+        if len(items) < _LONG:
+            return items.index(node) if node in items else -1
+        known = self._places.get(id(items))
+        if known is None:
+            known = self._places[id(items)] = {item: number for number, item in enumerate(items)}
+        return known.get(node, -1)
+
+    def holds(self, items: Sequence[ast.AST], node: ast.AST) -> bool:
+        """Whether a list of the tree holds a node itself."""
+        return self.place(node, items) >= 0
+
+    def returns(self, function: Function) -> list[ast.Return]:
+        """The `return`s of a function, those of functions within it left out."""
+        if self._returns is None:
+            self._returns = {}
+            for node in self.of(ast.Return):
+                owner = self.function(node)
+                if owner is not None:
+                    self._returns.setdefault(owner, []).append(node)
+        return self._returns.get(function, [])
+
     def statement(self, node: ast.AST) -> ast.stmt:
         """The innermost statement that holds a node, itself if it is one."""
         while not isinstance(node, ast.stmt):
@@ -107,30 +140,45 @@ class SourceTree:
 
     def function(self, node: ast.AST) -> Function | None:
         """The innermost function whose body holds a node (its decorators and defaults lie outside)."""
-        child = node
-        for up in self.ancestors(node):
-            if isinstance(up, FUNCTIONS) and isinstance(child, ast.stmt):
-                return up
-            child = up
-        return None
+        return cast("Function | None", self._around(node, FUNCTIONS))
 
     def class_of(self, node: ast.AST) -> ast.ClassDef | None:
         """The innermost class whose body holds a node."""
-        child = node
-        for up in self.ancestors(node):
-            if isinstance(up, ast.ClassDef) and isinstance(child, ast.stmt):
-                return up
-            child = up
-        return None
+        return cast("ast.ClassDef | None", self._around(node, ast.ClassDef))
+
+    def definition(self, node: ast.AST) -> Function | ast.ClassDef | None:
+        """The innermost function or class whose body holds a node."""
+        return cast("Function | ast.ClassDef | None", self._around(node, DEFINITIONS))
+
+    def _around(self, node: ast.AST, kinds: _Kinds) -> ast.AST | None:
+        """What of these kinds holds the statement of a node in its body; kept for each statement on the way."""
+        known, parents = self._owners[kinds], self._parents
+        up: ast.AST | None = node
+        while up is not None and not isinstance(up, ast.stmt):
+            up = parents.get(up)
+        passed: list[ast.AST] = []
+        while up is not None and up not in known:
+            passed.append(up)
+            up = parents.get(up)
+            if isinstance(up, kinds):
+                found: ast.AST | None = up
+                break
+        else:
+            found = known[up] if up is not None else None
+        for statement in passed:
+            known[statement] = found
+        return found
 
     def loops(self, node: ast.AST) -> Iterator[ast.For | ast.AsyncFor | ast.While]:
         """The loops around a node within its own function, innermost first; a loop's header is outside its body,
         but for the test of a `while`."""
         child = node
         for up in self.ancestors(node):
-            if isinstance(up, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
+            if isinstance(up, _APART):
                 return
-            if isinstance(up, LOOPS) and (child in up.body or (isinstance(up, ast.While) and child is up.test)):
+            if isinstance(up, LOOPS) and (
+                self.holds(up.body, child) or (isinstance(up, ast.While) and child is up.test)
+            ):
                 yield up
             child = up
 
@@ -168,6 +216,24 @@ class SourceTree:
             text = " ".join([self._line(span.line)[span.column - 1 :].strip(), *rows[1:]])
         text = " ".join(text.split())
         return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+    def brief(self, node: ast.AST, limit: int = 50) -> str:
+        """A node's text where it is short, else a call without its arguments: nothing is cut in the middle."""
+        text = self.segment(node, 4000)
+        if len(text) <= limit:
+            return text
+        if isinstance(node, ast.Call):
+            return f"{self.brief(node.func, limit - 3)}({'…' if node.args or node.keywords else ''})"
+        if isinstance(node, ast.Attribute):
+            owner = self.brief(node.value, limit - len(node.attr) - 1) if isinstance(node.value, ast.Call) else "…"
+            fits = len(owner) + len(node.attr) < limit and not owner.endswith("…")
+            return f"{owner}.{node.attr}" if fits else f"….{node.attr}"
+        if isinstance(node, ast.keyword):
+            return f"{node.arg or '**'}={self.brief(node.value, limit - 12)}"
+        if isinstance(node, ast.IfExp):
+            arms = (self.segment(node.body, limit // 2), self.segment(node.orelse, limit // 2))
+            return f"{arms[0]} if … else {arms[1]}"
+        return "lambda …" if isinstance(node, ast.Lambda) else self.segment(node, limit)
 
 
 def dotted(node: ast.AST | None) -> str:

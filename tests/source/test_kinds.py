@@ -77,7 +77,7 @@ HOST = Kind.TENSOR | Kind.HOST
 )  # fmt: skip
 def test_a_kind(source: str, expression: str, kind: Kind) -> None:
     file = parsed(HEAD + source)
-    (node,) = [c.args[0] for c in file.names.calls("use") ]
+    (node,) = [c.args[0] for c in file.names.calls("use")]
     assert file.tree.segment(node) == expression
     assert file.kinds.of(node) == kind
 

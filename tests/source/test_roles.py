@@ -150,7 +150,7 @@ def guard_of(test: str, head: str = "import torch") -> tuple[str, bool] | None:
         ("x.is_cuda", ("cuda", True)),
         ("'cuda' in str(device)", ("cuda", True)),
         ("use_cuda", ("cuda", True)),
-        ("args.no_cuda", ("cuda", False)),
+        ("args.no_cuda", None),
         ("rank == 0", ("rank", True)),
         ("dist.get_rank() == 0", ("rank", True)),
         ("is_main_process()", ("rank", True)),

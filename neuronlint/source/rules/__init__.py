@@ -1,53 +1,62 @@
-"""The rules of the source lane: every module of this package that holds a `SourceRule` is one."""
+"""The rules of the source lane: `index` says where each one is, and which files are worth running it on."""
 
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from collections.abc import Iterator
 from functools import cache
 
 from neuronlint.finding import Finding
 from neuronlint.source.file import SourceFile
 from neuronlint.source.rules.base import SourceRule
+from neuronlint.source.rules.index import RULES
 from neuronlint.stack import Stack
 
 __all__ = ["SourceRule", "findings", "on", "rules"]
 
 
 @cache
+def rule(code: str) -> SourceRule:
+    """The rule of a code; its module is imported here."""
+    module = importlib.import_module(f"{__name__}.{RULES[code][0]}")
+    found = [value for value in vars(module).values() if isinstance(value, type) and issubclass(value, SourceRule)]
+    return next(kind() for kind in found if getattr(kind, "code", "") == code)
+
+
+@cache
 def rules() -> tuple[SourceRule, ...]:
     """One of every rule, by code."""
-    found: dict[str, SourceRule] = {}
-    for module in pkgutil.iter_modules(__path__):
-        names = vars(importlib.import_module(f"{__name__}.{module.name}"))
-        for value in names.values():
-            if isinstance(value, type) and issubclass(value, SourceRule) and hasattr(value, "code"):
-                found[value.code] = value()
-    return tuple(found[code] for code in sorted(found))
+    return tuple(rule(code) for code in sorted(RULES))
 
 
 @cache
 def on(stack: Stack) -> frozenset[str]:
     """The codes of the rules that have something to say on a stack."""
-    return frozenset(rule.code for rule in rules() if rule.applies(stack))
+    return frozenset(code for code in RULES if rule(code).applies(stack))
 
 
 @cache
-def _applies(rule: SourceRule, stack: Stack) -> bool:
-    return rule.applies(stack)
+def _applies(code: str, stack: Stack) -> bool:
+    return rule(code).applies(stack)
 
 
 def findings(file: SourceFile, stack: Stack) -> Iterator[Finding]:
-    """What the rules say of a file, in no order. Rules whose words the text does not hold are not run, and their
-    texts not even read."""
+    """What the rules say of a file, in no order. Rules whose words the text does not hold are not run: neither they
+    nor their texts are even read."""
+    for code in _held(file.text):
+        if _applies(code, stack):
+            yield from rule(code).check(file, stack)
+
+
+def _held(text: str) -> Iterator[str]:
+    """The codes of the rules of whose words a text holds one. Each word is looked for once, in every run of letters
+    once: most texts say the same things again and again."""
     held: dict[str, bool] = {}
-    text = file.text
-    for rule in rules():
-        for word in rule.words:
+    runs = "\n".join(set(text.split()))
+    for code, (_, words) in RULES.items():
+        for word in words:
             if (known := held.get(word)) is None:
-                known = held[word] = word in text
+                known = held[word] = word.rpartition(" ")[2] in runs and (" " not in word or word in text)
             if known:
-                if _applies(rule, stack):
-                    yield from rule.check(file, stack)
+                yield code
                 break

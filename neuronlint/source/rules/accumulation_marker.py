@@ -15,7 +15,6 @@ from neuronlint.stack import Stack
 
 class AccumulationMarker(SourceRule):
     code = "NRN807"
-    words = ("torch_xla",)
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         if file.roles.step_is_owned or file.roles.has_marking_loader:

@@ -10,7 +10,6 @@ from neuronlint.source.file import SourceFile
 
 class AttentionKernelSelection(ApiRule):
     code = "NRN723"
-    words = ("sdp(", "sdp_kernel", "sdpa_kernel")
     table = "devices"
 
     def passes(self, file: SourceFile, node: ast.AST, name: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from neuronlint.finding import Finding
 from neuronlint.source.file import SourceFile
-from neuronlint.source.guarding import device_guard
+from neuronlint.source.guarding import device_guard, in_test
 from neuronlint.source.literals import is_false, names_device
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tables import words
@@ -19,11 +19,12 @@ _OTHER = {"native": ("cuda", "xla"), "xla": ("cuda", "neuron")}
 
 class AutocastDevice(SourceRule):
     code = "NRN707"
-    words = ("autocast",)
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         for call in foreign_autocasts(file, stack.frontend):
-            finding = self.at(file, call, stack, call=file.tree.segment(call, 50))
+            if in_test(file, call):
+                continue
+            finding = self.at(file, call, stack, call=file.tree.brief(call))
             if device_guard(file, call) is not None:
                 finding = self.switched_off(file, call, finding)
             yield finding

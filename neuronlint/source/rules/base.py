@@ -10,21 +10,25 @@ from typing import ClassVar
 from neuronlint.finding import Confidence, Evidence, Finding, Fix, Severity
 from neuronlint.knowledge.checks import Check, check, fits
 from neuronlint.source.file import SourceFile
+from neuronlint.source.rules.index import RULES
 from neuronlint.stack import Stack
 
 
 class SourceRule:
-    """A rule of the source lane: one class a file, found by being in this package.
+    """A rule of the source lane: one class a file, and a line in `index`, where its words stand.
 
-    `words` are pieces of text of which a file has to hold one for the rule to be worth running: the speed of the
-    lane rests on them. `check` yields one finding a place; a rule never raises for odd code.
+    `check` yields one finding a place; a rule never raises for odd code.
     """
 
     code: ClassVar[str]
-    words: ClassVar[tuple[str, ...]]
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         raise NotImplementedError
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Pieces of text of which a file has to hold one for the rule to be worth running."""
+        return RULES[self.code][1]
 
     @property
     def texts(self) -> Check:

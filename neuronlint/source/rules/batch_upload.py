@@ -16,7 +16,6 @@ from neuronlint.stack import Stack
 
 class BatchUpload(SourceRule):
     code = "NRN821"
-    words = (".backward(",)
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         if file.roles.step_is_owned or file.roles.has_marking_loader:
@@ -28,7 +27,7 @@ class BatchUpload(SourceRule):
             moves = [call for call in file.names.methods("to", "cuda") if self._moves_batch(file, call, loop)]
             if moves:
                 first = min(moves, key=position)
-                yield self.at(file, first, stack, call=file.tree.segment(first, 40))
+                yield self.at(file, first, stack, call=file.tree.brief(first, 40))
 
     def _moves_batch(self, file: SourceFile, call: ast.Call, loop: Loop) -> bool:
         if not isinstance(call.func, ast.Attribute) or not file.tree.inside(call, loop):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from neuronlint.finding import Finding
@@ -10,18 +11,18 @@ from neuronlint.source.file import SourceFile
 from neuronlint.source.guarding import device_guard
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tables import words
+from neuronlint.source.tree import dotted
 from neuronlint.stack import Stack
 
 
 class Bf16CapabilityTest(SourceRule):
     code = "NRN733"
-    words = ("is_bf16_supported", "is_torch_bf16_gpu_available")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         for call in file.names.calls(*words("amp", "bfloat16", "tests")):
             if not _chooses(file, call):
                 continue
-            finding = self.at(file, call, stack, call=file.tree.segment(call, 50))
+            finding = self.at(file, call, stack, call=file.tree.brief(call, 50))
             if device_guard(file, call) is not None:
                 finding = self.switched_off(file, call, finding)
             yield finding
@@ -35,10 +36,18 @@ def _chooses(file: SourceFile, call: ast.Call) -> bool:
     if isinstance(statement, ast.If):
         if isinstance(statement.body[-1], ast.Raise):
             return False
+        if not statement.orelse and all(_only_tells(item) for item in statement.body):
+            return False
         rest = " ".join(file.tree.segment(item, 400) for item in (*statement.body, *statement.orelse))
     else:
         rest = file.tree.segment(statement, 1000)
     return "16" in rest.replace(file.tree.segment(call, 400), "")
+
+
+def _only_tells(statement: ast.stmt) -> bool:
+    """Whether a statement prints, logs or warns, and does no more."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and re.search(r"print|log|warn|info", dotted(call.func)) is not None
 
 
 def _is_setting(file: SourceFile, call: ast.Call) -> bool:

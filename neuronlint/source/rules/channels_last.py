@@ -17,14 +17,13 @@ _FORMATS = ("torch.channels_last", "torch.channels_last_3d")
 
 class ChannelsLast(SourceRule):
     code = "NRN722"
-    words = ("channels_last",)
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         for call in file.names.methods("to", "contiguous"):
             given = keyword(call, "memory_format")
             if not file.names.is_any(given, _FORMATS) or file.roles.guarded(call, "cuda", "other-device") is not None:
                 continue
-            text = file.tree.segment(call, 50)
+            text = file.tree.brief(call)
             yield self.at(file, call, stack, text=text, fix=_fix(file, call))
 
 

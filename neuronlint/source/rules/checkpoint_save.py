@@ -11,7 +11,7 @@ from neuronlint.source.kinds import Kind
 from neuronlint.source.lazy import runs_lazily
 from neuronlint.source.passes import position
 from neuronlint.source.rules.base import SourceRule
-from neuronlint.source.tree import dotted
+from neuronlint.source.tree import argument, dotted
 from neuronlint.stack import Stack
 
 _STATES = ("state", "checkpoint", "ckpt")
@@ -21,15 +21,16 @@ _HOST_SIDE = ("loader", "sampler", "sched", "scaler", "tokenizer")
 
 class CheckpointSave(SourceRule):
     code = "NRN812"
-    words = ("torch.save(", "save_pretrained(")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
-        if file.roles.step_is_owned or not runs_lazily(file, stack) or "device" not in file.text:
+        if file.roles.step_is_owned or not runs_lazily(file, stack):
+            return
+        if not file.holds(("device", "cuda(", "cuda:", ".to(")):
             return
         placed = bool(file.passes.training) or "torch_xla" in file.imports or self._moves(file)
         for call in file.names.calls("torch.save"):
             sure = self._on_device(file, call.args[0]) if call.args else None
-            if sure is not None and (placed or sure is Confidence.MEDIUM):
+            if sure is not None and (placed or sure is Confidence.MEDIUM) and not _to_memory(file, call):
                 yield self.at(file, call, stack, confidence=sure, call="torch.save")
         for call in file.names.methods("save_pretrained"):
             if placed and self._is_placed(file, call):
@@ -70,6 +71,13 @@ class CheckpointSave(SourceRule):
             and not _is_on_cpu(file, call)
             and not _is_local(file, call)
         )
+
+
+def _to_memory(file: SourceFile, call: ast.Call) -> bool:
+    """Whether a save goes to a buffer: what leaves it, and how, is up to whoever takes it out."""
+    target = argument(call, 1, "f")
+    made = _bound(file, target) if target is not None else None
+    return isinstance(made, ast.Call) and file.names.is_any(made.func, ("io.BytesIO",))
 
 
 def _is_state(file: SourceFile, call: ast.Call) -> bool:

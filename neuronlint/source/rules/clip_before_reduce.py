@@ -24,7 +24,6 @@ _WORKERS = (
 
 class ClipBeforeReduce(SourceRule):
     code = "NRN806"
-    words = ("optimizer_step(",)
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         reducing = set(file.names.calls(_STEP))

@@ -20,16 +20,6 @@ from neuronlint.stack import Stack
 
 class Collectives(SourceRule):
     code = "NRN737"
-    words = (
-        "_object",
-        "all_reduce",
-        "isend",
-        "irecv",
-        ".send(",
-        ".recv(",
-        "all_to_all_single",
-        "all_gather",
-    )
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         if not file.holds(("torch.distributed", "distributed as", "import distributed")):

@@ -9,24 +9,32 @@ from neuronlint.finding import Confidence, Finding, Fix, Severity
 from neuronlint.source.compiling import compilations, given, is_guarded
 from neuronlint.source.edits import with_keyword, without_keyword
 from neuronlint.source.file import SourceFile
+from neuronlint.source.guarding import in_test
+from neuronlint.source.reach import Reach, reach
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tables import table
 from neuronlint.source.tree import constant
 from neuronlint.stack import Stack
 
+_UNCOMPILED = ("eager", "aot_eager")
+"""Backends that compile nothing, so that a device of any kind runs under them."""
 _DEFAULT = "it is Inductor, which does not compile for the chip, unless TorchNeuron steps in"
 
 
 class CompileArguments(SourceRule):
     code = "NRN712"
-    words = ("torch.compile", ".compile(", "import compile", "_inductor", "_dynamo.config")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         for node, call in compilations(file):
             if is_guarded(file, node):
                 continue
             if stack.frontend == "xla":
-                yield self.at(file, node, stack, text=file.tree.segment(node, 50), what="is not supported")
+                if constant(given(call, "backend")) not in _UNCOMPILED and not in_test(file, node):
+                    severity = Severity.WARNING if reach(file, node) is Reach.UNCALLED else None
+                    if severity is not None and _is_handed_over(file, call):
+                        continue
+                    text = file.tree.brief(node)
+                    yield self.at(file, node, stack, severity=severity, text=text, what="is not supported")
             else:
                 yield from self._native(file, node, call, stack)
         yield from self._settings(file, stack)
@@ -75,7 +83,7 @@ class CompileArguments(SourceRule):
             node,
             stack,
             severity=Severity.WARNING if name is None else Severity.ERROR,
-            text=file.tree.segment(node, 45),
+            text=file.tree.brief(node),
             what="names no backend" if name is None else f"has the backend {name}",
             then=_DEFAULT if name is None else "it does not compile for the chip",
             fix=Fix("name the backend", (edit,), safe=False) if edit is not None else None,
@@ -100,6 +108,15 @@ class CompileArguments(SourceRule):
                             then=row["then"],
                             advice=row["help"],
                         )
+
+
+def _is_handed_over(file: SourceFile, call: ast.Call | None) -> bool:
+    """Whether a helper compiles a function that it is given, as it is told: whoever calls it decides."""
+    compiled = call.args[0] if call is not None and call.args else None
+    told = call is not None and any(item.arg is None for item in call.keywords)
+    if not told or not isinstance(compiled, ast.Name):
+        return False
+    return any(binding.how == "parameter" for binding in file.scopes.lookup(compiled.id, compiled)[1])
 
 
 def _is_inductors(options: ast.Dict) -> bool:

@@ -17,7 +17,6 @@ class CompileCache(SourceRule):
     """One finding a program, at the first call that compiles; a module without a main part is none."""
 
     code = "NRN511"
-    words = ("torch.compile", ".compile(")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         if "__main__" not in file.text or file.holds(_TOLD):

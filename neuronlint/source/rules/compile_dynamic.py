@@ -18,7 +18,6 @@ _MARKS = ("torch._dynamo.mark_dynamic", "torch._dynamo.decorators.mark_dynamic",
 
 class CompileDynamic(SourceRule):
     code = "NRN211"
-    words = ("torch.compile", ".compile(", "import compile", "mark_dynamic", "mark_unbacked")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         for node, call in compilations(file):
@@ -32,7 +31,7 @@ class CompileDynamic(SourceRule):
                 yield self._left_open(file, call, stack)
         for call in file.names.calls(*_MARKS):
             if not is_guarded(file, call):
-                yield self.at(file, call, stack, text=file.tree.segment(call, 50))
+                yield self.at(file, call, stack, text=file.tree.brief(call, 50))
 
     def _left_open(self, file: SourceFile, call: ast.Call, stack: Stack) -> Finding:
         """Without a word on it, Dynamo makes a dimension dynamic when it meets a second size."""
@@ -41,7 +40,7 @@ class CompileDynamic(SourceRule):
             call,
             stack,
             severity=Severity.INFO,
-            text=file.tree.segment(call, 45),
+            text=file.tree.brief(call, 45),
             then="a second size of a dimension makes it dynamic, which the compiler refuses",
             advice="say `dynamic=False`: each new shape is compiled by itself",
         )

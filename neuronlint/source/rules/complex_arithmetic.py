@@ -18,7 +18,6 @@ from neuronlint.stack import Stack
 
 class ComplexArithmetic(SourceRule):
     code = "NRN312"
-    words = ("view_as_complex", "torch.polar", "torch.complex(", "stft(", "fft")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         told = set[ast.AST]()

@@ -10,6 +10,7 @@ from neuronlint.source.cuda_places import Place, places
 from neuronlint.source.cuda_tests import AVAILABLE, asks, availability, is_aware, pattern
 from neuronlint.source.edits import replaced
 from neuronlint.source.file import SourceFile
+from neuronlint.source.guarding import device_guard
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tree import constant, dotted
 from neuronlint.stack import Stack
@@ -19,7 +20,6 @@ _EXITS = ("exit", "sys.exit", "quit", "os._exit")
 
 class CudaAvailabilityTest(SourceRule):
     code = "NRN702"
-    words = ("is_available", "device_count", "is_torch_cuda_available")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         if "cuda" not in file.text:  # another device's
@@ -30,10 +30,13 @@ class CudaAvailabilityTest(SourceRule):
             if place.asked != AVAILABLE or place.test in seen or place.use in ("map", "choices"):
                 continue
             seen.add(place.test)
+            if _is_cudas_own(file, place):
+                continue
             if not any(place.test is not None and file.tree.inside(place.test, test) for test in stops.values()):
                 yield self._silent(file, place, stack)
         for statement in stops:
-            text = file.tree.segment(statement, 50) if isinstance(statement, ast.Assert) else _head(file, statement)
+            text = f"assert {file.tree.brief(statement.test)}" if isinstance(statement, ast.Assert) else ""
+            text = text or _head(file, statement)
             yield self.at(file, statement, stack, text=text, what="stops the script", then="nothing after it runs")
         yield from self._handed_on(file, stack)
 
@@ -45,16 +48,58 @@ class CudaAvailabilityTest(SourceRule):
             stack,
             confidence=Confidence.HIGH if place.sure else Confidence.MEDIUM,
             fix=_fix(file, place) if stack.frontend == "native" else None,
-            text=file.tree.segment(place.node, 50),
-            what="gives the CPU" if place.use != "move" else "is left out",
+            text=_shown(file, place),
+            what=_what(file, place),
         )
 
     def _handed_on(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         """`Trainer(use_cuda=torch.cuda.is_available())`: the flag decides elsewhere."""
         for given in file.tree.of(ast.keyword):
             if given.arg and pattern("flags").search(given.arg) and asks(file, given.value) == AVAILABLE:
-                text = file.tree.segment(given, 50)
+                text = file.tree.brief(given)
                 yield self.at(file, given, stack, text=text, what="is False", confidence=Confidence.MEDIUM)
+
+
+def _shown(file: SourceFile, place: Place) -> str:
+    """A choice or a move as a headline shows it: a choice that is assigned goes by its name."""
+    return _name(file, place) or file.tree.brief(place.node)
+
+
+def _what(file: SourceFile, place: Place) -> str:
+    if place.use == "move":
+        return "is left out"
+    if place.use == "typed":
+        return "is a type of the CPU"
+    return "is the CPU" if _name(file, place) else "gives the CPU"
+
+
+def _name(file: SourceFile, place: Place) -> str:
+    """The name that a choice of devices is assigned to."""
+    statement = file.tree.statement(place.node)
+    if place.use == "move" or not isinstance(statement, ast.Assign) or statement.value is not place.node:
+        return ""
+    return dotted(statement.targets[0])
+
+
+def _is_cudas_own(file: SourceFile, place: Place) -> bool:
+    """Whether a device is only handed to calls of `torch.cuda`, which ask the GPU about itself."""
+    statement = file.tree.statement(place.node)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if not isinstance(target, ast.Name):
+        return False
+    function = file.tree.function(statement)
+    uses = [
+        use
+        for use in file.tree.of(ast.Name)
+        if use.id == target.id and isinstance(use.ctx, ast.Load) and file.tree.function(use) is function
+    ]
+    calls = [file.tree.parent(use) for use in uses]
+    return bool(calls) and all(
+        isinstance(call, ast.Call)
+        and call.func not in uses
+        and any(name.startswith("torch.cuda.") for name in file.names.of(call.func))
+        for call in calls
+    )
 
 
 def _stops(file: SourceFile) -> Iterator[tuple[ast.stmt, ast.expr]]:
@@ -64,7 +109,7 @@ def _stops(file: SourceFile) -> Iterator[tuple[ast.stmt, ast.expr]]:
     for node, test, wanted in tests:
         if isinstance(test, ast.BoolOp) or file.roles.condition(test) != ("cuda", wanted):
             continue
-        if asks(file, test) == AVAILABLE and not is_aware(file, node):
+        if asks(file, test) == AVAILABLE and not is_aware(file, node) and device_guard(file, node) is None:
             yield node, test
 
 

@@ -19,7 +19,6 @@ class CudaExtension(SourceRule):
     """A build that a test for CUDA leaves out, or whose failure is caught, is a warning: the operator is missing."""
 
     code = "NRN411"
-    words = ("cpp_extension", "cupy", "_compile_kernel")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         known = table("kernels")

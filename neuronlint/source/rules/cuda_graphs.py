@@ -7,5 +7,4 @@ from neuronlint.source.apis import ApiRule
 
 class CudaGraphs(ApiRule):
     code = "NRN726"
-    words = ("cuda.graph", "CUDAGraph", "graphed_callables")
     table = "devices"

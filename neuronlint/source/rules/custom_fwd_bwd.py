@@ -16,7 +16,6 @@ from neuronlint.stack import Stack
 
 class CustomFwdBwd(SourceRule):
     code = "NRN734"
-    words = ("custom_fwd", "custom_bwd")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         told = set[ast.AST | None]()
@@ -25,7 +24,7 @@ class CustomFwdBwd(SourceRule):
                 owner = file.tree.class_of(function)
                 if owner not in told and _for_cuda(file, decorator):
                     told.add(owner)  # the pair of one class is one cause
-                    yield self.at(file, decorator, stack, call=file.tree.segment(decorator, 50))
+                    yield self.at(file, decorator, stack, call=file.tree.brief(decorator, 50))
 
 
 def _for_cuda(file: SourceFile, decorator: ast.expr) -> bool:

@@ -23,7 +23,6 @@ _INDEXES = (ast.Name, ast.Compare, ast.UnaryOp, ast.BinOp, ast.Call, ast.Subscri
 
 class DataDependentIndex(SourceRule):
     code = "NRN214"
-    words = ("def forward", ".backward(", "no_grad", "inference_mode", ".eval(")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         if "torch" not in file.text:
@@ -34,8 +33,16 @@ class DataDependentIndex(SourceRule):
             if statement in told or not on_chip(file, node, stack):
                 continue
             told.add(statement)  # `x[m] = x[m].flip(-1)` is one place
-            what = file.tree.segment(node, 50)
+            what = _shown(file, node)
             yield self.at(file, node, stack, confidence=sure, fix=_fix(file, node), what=what, says=says)
+
+
+def _shown(file: SourceFile, node: ast.AST) -> str:
+    """A call or subscript as a headline names it, its long inner parts left out."""
+    text = file.tree.brief(node)
+    if isinstance(node, ast.Subscript) and text.endswith("…"):
+        return f"{file.tree.brief(node.value, 40)}[…]"
+    return text
 
 
 def _calls(file: SourceFile) -> Iterator[_Found]:

@@ -7,5 +7,4 @@ from neuronlint.source.apis import ApiRule
 
 class DeviceBinding(ApiRule):
     code = "NRN735"
-    words = ("set_device", "cuda.device(")
     table = "distributed"

@@ -7,17 +7,18 @@ from collections.abc import Iterator
 from neuronlint.finding import Finding
 from neuronlint.source.file import SourceFile
 from neuronlint.source.rules.base import SourceRule
+from neuronlint.source.spread import given
 from neuronlint.source.tables import table
-from neuronlint.source.tree import constant, keyword
+from neuronlint.source.tree import constant
 from neuronlint.stack import Stack
 
 
 class DeviceMap(SourceRule):
     code = "NRN727"
-    words = ("device_map=",)
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
-        for call in file.names.methods(*table("devices")["mapped"]):
-            value = keyword(call, "device_map")
+        mapped = table("devices")["mapped"]
+        for call in (*file.names.methods(*mapped), *file.names.calls("transformers.pipeline")):
+            value = given(file, call, "device_map")
             if value is not None and constant(value) in table("devices")["maps"]:
-                yield self.at(file, value, stack, text=file.tree.segment(value, 40))
+                yield self.at(file, value, stack, text=file.tree.brief(value, 40))

@@ -16,14 +16,13 @@ from neuronlint.stack import Stack
 
 class DeviceMesh(SourceRule):
     code = "NRN739"
-    words = ("device_mesh", "DeviceMesh")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         other = "xla" if stack.frontend == "native" else "neuron"
         for call in file.names.calls(*words("distributed", "meshes", "makers")):
             device = argument(call, 0, "device_type")
             if names_device(device, "cuda") or names_device(device, other):
-                finding = self.at(file, call, stack, call=file.tree.segment(call, 50))
+                finding = self.at(file, call, stack, call=file.tree.brief(call, 50))
                 if device_guard(file, call) is not None:
                     finding = self.switched_off(file, call, finding)
                 yield finding

@@ -17,7 +17,6 @@ from neuronlint.stack import Stack
 
 class DeviceRandom(SourceRule):
     code = "NRN523"
-    words = ("torch.randn", "torch.randint", "torch.normal", ".normal_(")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         """The first draw of each loop: what draws one draws them all."""
@@ -27,7 +26,7 @@ class DeviceRandom(SourceRule):
             if run is None or run.how_often != EACH or run.loop in told or file.roles.forward_of(call) is not None:
                 continue
             told.add(run.loop)
-            yield self.at(file, call, stack, confidence=Confidence.LOW, call=file.tree.segment(call, 40))
+            yield self.at(file, call, stack, confidence=Confidence.LOW, call=file.tree.brief(call, 40))
 
 
 def _draws(file: SourceFile) -> Iterator[ast.Call]:

@@ -14,17 +14,12 @@ from neuronlint.source.file import SourceFile
 from neuronlint.source.reach import Reach, chosen
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tables import table
+from neuronlint.source.tree import dotted
 from neuronlint.stack import Stack
 
 
 class DiffusersOffload(SourceRule):
     code = "NRN730"
-    words = (
-        "enable_model_cpu_offload",
-        "enable_sequential_cpu_offload",
-        "enable_xformers_",
-        "enable_attention_slicing",
-    )
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         if "diffusers" not in file.imports:
@@ -32,6 +27,8 @@ class DiffusersOffload(SourceRule):
         for row in table("diffusers")["method"]:
             for call in file.names.methods(*row["names"]):
                 name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+                if isinstance(call.func, ast.Attribute) and dotted(call.func.value) == "self":
+                    continue  # a pipeline that does again what it was told to
                 how = chosen(file, call)
                 finding = self.at(
                     file,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from neuronlint.finding import Confidence, Finding, Severity
@@ -10,20 +11,13 @@ from neuronlint.source.apis import Api, ApiRule
 from neuronlint.source.file import SourceFile
 from neuronlint.source.guarding import device_guard
 from neuronlint.source.kinds import Kind
+from neuronlint.source.reach import for_other_library
 from neuronlint.source.tables import table
 from neuronlint.stack import Stack
 
 
 class DistributedWrapper(ApiRule):
     code = "NRN711"
-    words = (
-        "DistributedDataParallel",
-        "FullyShardedDataParallel",
-        "fully_shard",
-        "SyncBatchNorm",
-        "deepspeed",
-        "no_sync",
-    )
     table = "distributed"
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
@@ -34,13 +28,14 @@ class DistributedWrapper(ApiRule):
     def _accumulating(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         """`with model.no_sync():`, which goes with the wrapper."""
         for call in file.names.methods("no_sync"):
-            if isinstance(call.func, ast.Attribute) and file.kinds.of(call.func.value) & Kind.MODULE:
+            is_module = isinstance(call.func, ast.Attribute) and file.kinds.of(call.func.value) & Kind.MODULE
+            if is_module and not re.search(r"hasattr\([^)]*no_sync", file.text):  # else the script asks first
                 texts = table("distributed")["no_sync"]
                 yield self.at(
                     file,
                     call,
                     stack,
-                    severity=Severity.WARNING,
+                    severity=Severity.INFO,
                     confidence=Confidence.MEDIUM,
                     then=texts["then"],
                     advice=texts["help"],
@@ -57,4 +52,4 @@ class DistributedWrapper(ApiRule):
     def _limited(self, file: SourceFile, node: ast.AST, finding: Finding, row: Api) -> Finding:
         if device_guard(file, node) is not None:
             return self.switched_off(file, node, finding)
-        return finding
+        return finding.at(Severity.INFO) if for_other_library(file, node) else finding

@@ -10,6 +10,7 @@ from neuronlint.finding import Confidence, Finding
 from neuronlint.source.device_code import on_chip
 from neuronlint.source.file import SourceFile
 from neuronlint.source.kinds import Kind
+from neuronlint.source.ragged import in_tests
 from neuronlint.source.reads import on_device
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tables import table, words
@@ -19,14 +20,13 @@ from neuronlint.stack import Stack
 
 class DoublePrecision(SourceRule):
     code = "NRN311"
-    words = ("float64", ".double", "DoubleTensor")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
-        if "torch" not in file.text:
+        if "torch" not in file.text or in_tests(file):
             return
         for node, sure in (*_methods(file, stack), *_types(file, stack), *_defaults(file)):
             if not _is_chosen(file, node):
-                yield self.at(file, node, stack, confidence=sure, what=file.tree.segment(node, 40))
+                yield self.at(file, node, stack, confidence=sure, what=file.tree.brief(node, 40))
 
 
 def _methods(file: SourceFile, stack: Stack) -> Iterator[tuple[ast.Call, Confidence]]:
@@ -55,6 +55,10 @@ def _types(file: SourceFile, stack: Stack) -> Iterator[tuple[ast.Call, Confidenc
     for call in file.names.methods(*words("numbers", "float64", "casts")):
         wanted = keyword(call, "dtype") or (argument(call, 0, "dtype") if call.args else None)
         if isinstance(call.func, ast.Attribute) and file.names.is_any(wanted, double) and _is_plain(wanted):
+            if file.kinds.of(call.func.value) & Kind.MODULE:
+                if not _is_handed_in(file, call.func.value):
+                    yield call, Confidence.MEDIUM
+                continue
             sure = on_device(file, call.func.value)
             if sure is not None and on_chip(file, call, stack):
                 yield call, sure

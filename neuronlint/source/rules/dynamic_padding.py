@@ -10,6 +10,7 @@ from neuronlint.finding import Confidence, Finding
 from neuronlint.source.file import SourceFile
 from neuronlint.source.kinds import Kind
 from neuronlint.source.literals import is_false
+from neuronlint.source.ragged import in_tests
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tables import table, words
 from neuronlint.source.tree import FUNCTIONS, Function, constant, dotted, keyword
@@ -20,13 +21,12 @@ _Found = tuple[ast.AST, Confidence]
 
 class DynamicPadding(SourceRule):
     code = "NRN212"
-    words = ("padding=True", "longest", "DataCollator", "pad_sequence", "padding = True", "max(")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         if "torch" not in file.text and "transformers" not in file.text:
             return
-        if "optimum-neuron" in file.roles.frameworks:
-            return  # its models pad to their own static shapes
+        if "optimum-neuron" in file.roles.frameworks or in_tests(file):
+            return  # its models pad to their own static shapes; a test makes up its few lengths
         for node, sure in (*_tokenizers(file), *_collators(file), *_sequences(file), *_lengths(file)):
             yield self.at(file, node, stack, confidence=sure, call=_shown(file, node))
 
@@ -42,7 +42,7 @@ def _shown(file: SourceFile, node: ast.AST) -> str:
         padding = keyword(node, "padding")
         if padding is not None:
             return f"{file.tree.segment(node.func, 30)}(…, padding={file.tree.segment(padding, 12)})"
-    return file.tree.segment(node, 50)
+    return file.tree.brief(node)
 
 
 # tokenizers and their collators
@@ -96,7 +96,18 @@ def _is_given_batches(file: SourceFile, call: ast.Call) -> bool:
         if isinstance(up, (*FUNCTIONS, ast.Lambda)):
             args = up.args
             given = {arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs)} - {"self", "args", "config"}
-            return bool(names & given)
+            return bool(names & given) or _makes_of(file, call.args[0], given)
+    return False
+
+
+def _makes_of(file: SourceFile, node: ast.expr, given: set[str], depth: int = 2) -> bool:
+    """Whether a local name is a list made of a parameter: `texts = [row["text"] for row in rows]`."""
+    bindings = file.scopes.lookup(node.id, node)[1] if isinstance(node, ast.Name) and depth else []
+    for binding in bindings:
+        if binding.how == "assign" and isinstance(binding.value, ast.ListComp):
+            made = binding.value.generators[0].iter
+            if dotted(made) in given or _makes_of(file, made, given, depth - 1):
+                return True
     return False
 
 

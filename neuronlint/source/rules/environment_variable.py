@@ -15,7 +15,7 @@ from neuronlint.source.edits import deleted, replaced
 from neuronlint.source.environment import Setting, settings
 from neuronlint.source.evidence import evidence, keyed
 from neuronlint.source.file import SourceFile
-from neuronlint.source.guarding import xla_guard
+from neuronlint.source.guarding import of_other_framework, xla_guard
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tables import table
 from neuronlint.source.tree import constant
@@ -25,9 +25,10 @@ from neuronlint.stack import Stack
 
 class EnvironmentVariable(SourceRule):
     code = "NRN706"
-    words = ("environ", "putenv")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
+        if of_other_framework(file):
+            return
         for setting in settings(file):
             row = _row(setting.name)
             severity = by_stack(keyed(row["severity"]), stack) if row else "off"

@@ -19,7 +19,6 @@ _SETTERS = ("torch.multiprocessing.set_start_method", "multiprocessing.set_start
 
 class ForkAfterDevice(SourceRule):
     code = "NRN822"
-    words = ("num_workers",)
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         if any(constant(argument(call, 0, "method")) in _SAFE for call in file.names.calls(*_SETTERS)):

@@ -18,7 +18,6 @@ _LIBRARIES = ("transformers", "peft", "trl", "unsloth")
 
 class GenerateRecompiles(SourceRule):
     code = "NRN221"
-    words = (".generate(", "pipeline(")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         if file.holds(table("generation")["fixed"]) or file.imports.isdisjoint(_LIBRARIES):

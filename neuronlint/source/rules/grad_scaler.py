@@ -17,7 +17,6 @@ from neuronlint.stack import Stack
 
 class GradScaler(SourceRule):
     code = "NRN709"
-    words = ("Scaler",)
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         for name in words("amp", "scaler", "cuda", "told"):
@@ -27,8 +26,16 @@ class GradScaler(SourceRule):
                     continue
                 # one made for the chip by name runs there and costs; one for CUDA is left from CUDA
                 severity = None if for_cuda else Severity.WARNING
-                text = file.tree.segment(call, 50)
-                finding = self.at(file, call, stack, severity=severity, confidence=Confidence.MEDIUM, call=text)
+                off = for_cuda and stack.frontend == "native"
+                finding = self.at(
+                    file,
+                    call,
+                    stack,
+                    severity=severity,
+                    confidence=Confidence.MEDIUM,
+                    then="it switches itself off where there is no CUDA, with a warning" if off else None,
+                    call=file.tree.brief(call),
+                )
                 if device_guard(file, call) is not None:
                     finding = self.switched_off(file, call, finding)
                 yield finding

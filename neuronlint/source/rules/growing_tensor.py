@@ -21,7 +21,6 @@ from neuronlint.stack import Stack
 
 class GrowingTensor(SourceRule):
     code = "NRN213"
-    words = ("cat(", "torch.concat", "stack(", "past_key_values")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         told = set[ast.AST]()
@@ -31,7 +30,7 @@ class GrowingTensor(SourceRule):
             if found is not None:
                 told.add(place)  # keys and values of one cache are one cause
                 name, sure = found
-                yield self.at(file, call, stack, confidence=sure, call=file.tree.segment(call, 40), name=name)
+                yield self.at(file, call, stack, confidence=sure, call=file.tree.brief(call, 40), name=name)
         for call, name in _carried(file):
             if (file.tree.function(call) or file.tree.module) not in told:
                 shown = f"{file.tree.segment(call.func, 20)}(…, {_spec('past')}={name})"
@@ -79,8 +78,8 @@ def _of_loop(
         if sure is None or _starts_in(file, loop, name):
             return None
         if _runs_model(file, loop) is not None:
-            lazy = stack.frontend == "native" or runs_lazily(file, stack)
-            return (name, sure) if lazy or _is_fed(file, loop, name) else None
+            alone = stack.frontend == "native" or (runs_lazily(file, stack) and _is_cut(file, loop))
+            return (name, sure) if alone or _is_fed(file, loop, name) else None
     return None
 
 
@@ -108,12 +107,23 @@ def _runs_model(file: SourceFile, loop: Loop) -> ast.Call | None:
     return next((call for call in calls if file.passes.runs_module(call)), None)
 
 
+def _is_cut(file: SourceFile, loop: Loop) -> bool:
+    """Whether the passes of a lazy loop are graphs of their own, by a marker or a read: else one graph holds all."""
+    tests = [node.test for node in file.tree.of(ast.If) if file.kinds.of(node.test) & Kind.TENSOR]
+    cuts = [*file.roles.markers, *(read.node for read in file.reads), *tests]
+    return any(file.tree.inside(cut, loop) for cut in cuts)
+
+
 def _is_fed(file: SourceFile, loop: Loop, name: str) -> bool:
-    """Whether a model in the loop is given the name."""
+    """Whether a model in the loop is given the name, or what the loop cuts out of it."""
+    names = {name}
+    for assign in (item for item in file.tree.of(ast.Assign) if file.tree.inside(item, loop)):
+        if any(dotted(node) in names for node in ast.walk(assign.value) if isinstance(node, ast.Name)):
+            names |= {dotted(target) for target in assign.targets if not isinstance(assign.value, ast.Call)} - {""}
     calls = (node for statement in loop.body for node in ast.walk(statement) if isinstance(node, ast.Call))
     return any(
         file.passes.runs_module(call)
-        and any(dotted(value) == name for value in (*call.args, *(item.value for item in call.keywords)))
+        and any(dotted(value) in names for value in (*call.args, *(item.value for item in call.keywords)))
         for call in calls
     )
 

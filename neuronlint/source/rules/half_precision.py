@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from neuronlint.finding import Confidence, Finding, Fix
 from neuronlint.source.edits import replaced
 from neuronlint.source.file import SourceFile
-from neuronlint.source.guarding import device_guard
+from neuronlint.source.guarding import device_guard, in_test, of_other_framework
 from neuronlint.source.kinds import Kind
 from neuronlint.source.literals import literals, text_of
 from neuronlint.source.rules.autocast_device import foreign_autocasts
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tables import table, words
-from neuronlint.source.tree import dotted, keyword
+from neuronlint.source.tree import constant, dotted, keyword
 from neuronlint.stack import Stack
 
 _CARRIERS = Kind.MODULE | Kind.TENSOR | Kind.PIPELINE
@@ -26,20 +26,32 @@ class HalfPrecision(SourceRule):
     """One finding a call: the first place in it that says float16."""
 
     code = "NRN708"
-    words = ("float16", ".half", "fp16")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         autocasts = set(foreign_autocasts(file, stack.frontend)) if "autocast" in file.text else set()
         seen = set[ast.AST]()
-        for node, confidence, fix in (*_types(file), *_methods(file), *_options(file)):
+        for node, confidence, fix in (*_types(file), *_named_types(file), *_methods(file), *_options(file)):
             place = next((up for up in file.tree.ancestors(node) if isinstance(up, ast.Call)), node)
-            if place in autocasts or place in seen or _is_chosen(file, node):
+            if place in autocasts or place in seen or in_test(file, node) or _is_elsewhere(file, place):
+                continue
+            if _is_chosen(file, node):
                 continue
             seen.add(place)
-            finding = self.at(file, node, stack, confidence=confidence, fix=fix, text=file.tree.segment(node, 40))
+            finding = self.at(file, node, stack, confidence=confidence, fix=fix, text=file.tree.brief(node, 40))
             if device_guard(file, node) is not None:
                 finding = self.switched_off(file, node, finding)
             yield finding
+
+
+def _is_elsewhere(file: SourceFile, place: ast.AST) -> bool:
+    """Whether a tensor is made on a device by name, which is CUDA's or the CPU's, for TensorRT, or for nothing."""
+    statement = file.tree.statement(place)
+    if isinstance(statement, ast.Assign) and dotted(statement.targets[0]) == "_":
+        return True
+    if isinstance(place, ast.Call) and isinstance(keyword(place, "device"), ast.Constant):
+        return True
+    function = file.tree.function(place)
+    return "tensorrt" in file.text and function is not None and "tensorrt" in file.tree.segment(function, 100_000)
 
 
 def _types(file: SourceFile) -> Iterator[Half]:
@@ -57,6 +69,18 @@ def _types(file: SourceFile) -> Iterator[Half]:
             yield node, Confidence.HIGH, fix
 
 
+def _named_types(file: SourceFile) -> Iterator[Half]:
+    """`from_pretrained(…, torch_dtype="float16")`."""
+    for part in file.tree.of(ast.keyword):
+        call = file.tree.parent(part)
+        if part.arg not in ("torch_dtype", "dtype") or constant(part.value) not in ("float16", "half"):
+            continue
+        method = call.func.attr if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else ""
+        if part.arg == "torch_dtype" or method in words("amp", "half", "loaders"):
+            fix = Fix("compute in bfloat16", (replaced(file, part.value, '"bfloat16"'),), safe=False)
+            yield part.value, Confidence.HIGH, fix
+
+
 def _is_used(file: SourceFile, node: ast.expr) -> bool:
     """Whether a type is where the type of a computation stands: no table, comparison, signature or return."""
     child: ast.AST = node
@@ -65,7 +89,8 @@ def _is_used(file: SourceFile, node: ast.expr) -> bool:
         child, parent = parent, file.tree.parent(parent)
     if isinstance(parent, ast.keyword):
         call = file.tree.parent(parent)
-        return parent.arg is not None and "dtype" in parent.arg and not _is_passing(file, call)
+        wanted = parent.arg is not None and "dtype" in parent.arg and not parent.arg.startswith("bnb_")
+        return wanted and not _is_passing(file, call)
     if isinstance(parent, ast.Call):
         method = parent.func.attr if isinstance(parent.func, ast.Attribute) else ""
         taken = method in words("amp", "half", "methods") and child in parent.args
@@ -98,7 +123,7 @@ def _methods(file: SourceFile) -> Iterator[Half]:
 
 def _options(file: SourceFile) -> Iterator[Half]:
     """`mixed_precision="fp16"`, and options of the command line with such a default."""
-    if not file.holds(("fp16", "float16")):
+    if not file.holds(("fp16", "float16")) or of_other_framework(file):
         return
     precisions, options = words("amp", "half", "precisions"), words("amp", "half", "options")
     for call in file.tree.of(ast.Call):
@@ -108,6 +133,8 @@ def _options(file: SourceFile) -> Iterator[Half]:
         if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument" and call.args:
             flags = {text_of(flag).lstrip("-") for flag in call.args for flag in literals(flag)}
             default = keyword(call, "default")
+            if "input data" in str(constant(keyword(call, "help"))):
+                continue  # the type of what is read, not of the computation
             if flags & options and any(text_of(t) in precisions for t in literals(default)):
                 yield default or call, Confidence.MEDIUM, None
 

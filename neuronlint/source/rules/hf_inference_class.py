@@ -23,7 +23,6 @@ class HfInferenceClass(SourceRule):
     """One finding a file at most: advice."""
 
     code = "NRN731"
-    words = (".from_pretrained(", "Trainer(")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         if file.holds(_COMPILED) or file.imports.isdisjoint(("transformers", "diffusers", "trl")):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from neuronlint.finding import Finding, Severity
 from neuronlint.source.file import SourceFile
+from neuronlint.source.host_script import stays_on_host
 from neuronlint.source.lazy import runs_lazily
 from neuronlint.source.passes import EACH, ONCE, RARELY, Pass
 from neuronlint.source.reads import Read
@@ -14,16 +15,18 @@ from neuronlint.source.rules.base import SourceRule
 from neuronlint.stack import Stack
 
 WHEN = {EACH: "in every pass of the loop", RARELY: "in some passes of the loop"}
+_LONG = 40
 _TESTS = (ast.If, ast.While, ast.Assert, ast.IfExp)
 
 
 class HostReadInLoop(SourceRule):
     code = "NRN803"
-    words = (".backward(", "no_grad", "inference_mode", ".eval(")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         passes = file.passes
         if not passes.training and not (stack.frontend == "xla" and passes.evaluating):
+            return
+        if stays_on_host(file):
             return
         lazy = runs_lazily(file, stack)
         seen: set[ast.AST] = set()
@@ -55,9 +58,32 @@ class HostReadInLoop(SourceRule):
             severity=severity,
             confidence=read.confidence,
             then=then,
-            what=file.tree.segment(read.node, 40),
+            what=_shown(file, read),
             when=WHEN[run.how_often],
         )
+
+
+def _shown(file: SourceFile, read: Read) -> str:
+    """The read as a headline names it: of a long print the value that is waited for, of a long chain its two ends."""
+    node = read.node
+    text = file.tree.brief(node, _LONG)
+    if not isinstance(node, ast.Call) or len(file.tree.segment(node, 4000)) <= _LONG:
+        return text
+    if not file.tree.inside(read.value, node.func):
+        value = file.tree.segment(read.value, 4000)
+        return f"{file.tree.brief(node.func, 24)}(… {value} …)" if len(value) <= _LONG // 2 else text
+    root: ast.expr = node
+    while isinstance(root, (ast.Call, ast.Attribute, ast.Subscript, ast.BinOp, ast.Compare)):
+        root = _first(root)
+    named = isinstance(root, ast.Name) and not file.names.of(root)
+    return f"{root.id}{text}" if named and isinstance(root, ast.Name) and text.startswith("…") else text
+
+
+def _first(node: ast.Call | ast.Attribute | ast.Subscript | ast.BinOp | ast.Compare) -> ast.expr:
+    """The leftmost part of an expression."""
+    if isinstance(node, (ast.BinOp, ast.Compare)):
+        return node.left
+    return node.func if isinstance(node, ast.Call) else node.value
 
 
 def off_chip(file: SourceFile, node: ast.AST) -> bool:

@@ -15,14 +15,13 @@ from neuronlint.stack import Stack
 
 class InPlaceDropout(ApiRule):
     code = "NRN316"
-    words = ("ropout",)
     table = "modules"
 
     def passes(self, file: SourceFile, node: ast.AST, name: str) -> bool:
         return constant(_in_place(node)) is not True
 
     def _finding(self, file: SourceFile, node: ast.AST, name: str, row: Api, stack: Stack) -> Finding:
-        made = file.tree.segment(node, 40)
+        made = file.tree.brief(node)
         finding = super()._finding(file, node, name, replace(row, words={"made": made}), stack)
         # the assertion is in training alone: certain where this file trains
         return finding.at(Severity.ERROR) if file.passes.training else finding

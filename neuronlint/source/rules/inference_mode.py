@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from neuronlint.finding import Finding, Fix
 from neuronlint.source.edits import replaced
 from neuronlint.source.file import SourceFile
-from neuronlint.source.guarding import device_guard
+from neuronlint.source.guarding import device_guard, in_test
 from neuronlint.source.kinds import Kind
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tree import argument
@@ -19,15 +19,14 @@ _NAME = "torch.inference_mode"
 
 class InferenceMode(SourceRule):
     code = "NRN753"
-    words = ("inference_mode",)
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         if file.names.calls("torch_neuronx.trace"):
             return  # a traced module takes tensors of the CPU
         for node, body in self._uses(file):
-            if not _is_on(node) or not _runs_module(file, body):
+            if not _is_on(node) or not _runs_module(file, body) or _exports(file, body) or in_test(file, node):
                 continue
-            finding = self.at(file, node, stack, fix=_no_grad(file, node), call=file.tree.segment(node, 40))
+            finding = self.at(file, node, stack, fix=_no_grad(file, node), call=file.tree.brief(node, 40))
             yield self.switched_off(file, node, finding) if device_guard(file, node) is not None else finding
 
     def _uses(self, file: SourceFile) -> Iterator[tuple[ast.expr, ast.AST]]:
@@ -51,10 +50,19 @@ def _is_on(node: ast.expr) -> bool:
 
 def _runs_module(file: SourceFile, body: ast.AST) -> bool:
     """Whether code runs a module: in its own methods, or by a call of one."""
+    function = file.tree.function(body) or body
+    if isinstance(function, ast.FunctionDef) and function.name == "__init__":
+        return False  # a module is built on the CPU
     if file.kinds.is_module_class(file.tree.class_of(body)):
         return True
     calls = (call for call in file.tree.of(ast.Call) if file.tree.inside(call, body))
     return any(_is_module_call(file, call) for call in calls)
+
+
+def _exports(file: SourceFile, body: ast.AST) -> bool:
+    """Whether the code belongs to a function that exports a model, which it does on the CPU."""
+    function = file.tree.function(body) or body
+    return any(file.tree.inside(call, function) for call in file.names.calls("torch.onnx.export"))
 
 
 def _is_module_call(file: SourceFile, call: ast.Call) -> bool:

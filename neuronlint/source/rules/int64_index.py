@@ -15,18 +15,18 @@ from neuronlint.source.tree import argument
 from neuronlint.stack import Stack
 
 _DEPTH = 4
+_FULL = "full"
 
 
 class Int64Index(SourceRule):
     code = "NRN313"
-    words = ("gather(", "scatter_add")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         if "torch" not in file.text:
             return
         for call, index in _uses(file):
             chain = _chain(file, index)
-            if chain & words("numbers", "indices", "full") and "" not in chain and on_chip(file, call, stack):
+            if _FULL in chain and "" not in chain and on_chip(file, call, stack):
                 shown = file.tree.segment(call.func, 40)
                 yield self.at(file, call, stack, confidence=Confidence.MEDIUM, call=f"{shown}(…)")
 
@@ -45,14 +45,18 @@ def _uses(file: SourceFile) -> Iterator[tuple[ast.Call, ast.expr]]:
 
 
 def _chain(file: SourceFile, node: ast.expr, depth: int = _DEPTH) -> set[str]:
-    """The methods by which an index is made, through names; an empty one where it may be int32, or nothing tells."""
+    """How an index is made, through names: `_FULL` where its last dimension is spread out, nothing where it may be
+    int32. What is computed anew from other numbers, as by `argsort`, has no spread of its own."""
     found = set[str]()
     while isinstance(node, (ast.Call, ast.Subscript)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            found.add(node.func.attr)
             narrow = any(file.names.is_any(value, words("numbers", "indices", "narrow")) for value in _given(node))
             if narrow or node.func.attr in words("numbers", "indices", "narrow_methods"):
                 found.add("")
+            if _spreads(file, node):
+                found.add(_FULL)
+            elif node.func.attr not in words("numbers", "indices", "keeping"):
+                return found
             of_torch = any(name.startswith("torch.") for name in file.names.of(node.func))
             node = node.args[0] if of_torch and node.args else node.func.value
         else:
@@ -60,9 +64,23 @@ def _chain(file: SourceFile, node: ast.expr, depth: int = _DEPTH) -> set[str]:
     if isinstance(node, ast.Name) and depth:
         _, bindings = file.scopes.lookup(node.id, node)
         for binding in bindings:
-            if binding.how == "assign" and binding.value is not None and not binding.path:
+            above = getattr(binding.site, "lineno", 0) < node.lineno
+            if above and binding.how == "assign" and binding.value is not None and not binding.path:
                 found |= _chain(file, binding.value, depth - 1)
     return found
+
+
+def _spreads(file: SourceFile, call: ast.Call) -> bool:
+    """Whether a call repeats an index along its last dimension: `expand(-1, -1, width)`, not `expand(batch, -1)`."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in words("numbers", "indices", "full"):
+        return False
+    if call.func.attr == "expand_as":
+        return True
+    args = call.args[0].elts if call.args and isinstance(call.args[0], (ast.List, ast.Tuple)) else call.args
+    last = args[-1] if args else None
+    if isinstance(last, (ast.UnaryOp, ast.Constant)):
+        return file.tree.segment(last) not in ("1", "-1")
+    return last is not None and not (isinstance(last, ast.Starred) and len(args) > 1)
 
 
 def _given(call: ast.Call) -> list[ast.expr]:

@@ -14,7 +14,6 @@ from neuronlint.stack import Stack
 
 class IntegerDevice(SourceRule):
     code = "NRN717"
-    words = (".to(", "device=", "torch.device(")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         if not pattern("index_uses").search(file.text):  # what the words let through is everywhere

@@ -16,14 +16,13 @@ from neuronlint.stack import Stack
 
 class LargeKernel(SourceRule):
     code = "NRN112"
-    words = (".backward(",)
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         if "Conv" not in file.text or not file.passes.training:
             return
         for call in file.names.calls(*words("numbers", "convolutions", "calls")):
             if _smallest(file, argument(call, 2, "kernel_size")) >= table("numbers")["convolutions"]["kernel"]:
-                yield self.at(file, call, stack, confidence=Confidence.MEDIUM, made=file.tree.segment(call, 40))
+                yield self.at(file, call, stack, confidence=Confidence.MEDIUM, made=file.tree.brief(call, 40))
 
 
 def _smallest(file: SourceFile, node: ast.expr | None) -> int:

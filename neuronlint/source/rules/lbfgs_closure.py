@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from neuronlint.finding import Finding, Severity
 from neuronlint.source.file import SourceFile
+from neuronlint.source.host_script import stays_on_host
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tree import argument, keyword
 from neuronlint.stack import Stack
@@ -16,12 +17,11 @@ _LBFGS = ("torch.optim.LBFGS", "torch.optim.lbfgs.LBFGS")
 
 class LbfgsClosure(SourceRule):
     code = "NRN808"
-    words = ("LBFGS", "optimizer_args")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         for call in file.roles.optimizer_steps():
-            if is_lbfgs_step(file, call) and not self._marks(file, call):
-                yield self.at(file, call, stack, call=file.tree.segment(call, 40))
+            if is_lbfgs_step(file, call) and not self._marks(file, call) and not stays_on_host(file):
+                yield self.at(file, call, stack, call=file.tree.brief(call, 40))
         if stack.frontend == "xla":
             yield from self._reduced_too_early(file, stack)
 
@@ -40,7 +40,7 @@ class LbfgsClosure(SourceRule):
                     call,
                     stack,
                     severity=Severity.ERROR,
-                    call=file.tree.segment(call, 40),
+                    call=file.tree.brief(call, 40),
                     then="the gradients are reduced before the closure computes them: each worker steps alone",
                     advice="`xm.reduce_gradients(optimizer)` in the closure after `backward()`, then `step(closure)`",
                 )

@@ -25,27 +25,17 @@ class LibraryWithoutNeuron(ApiRule):
     """One finding a library and file, at the import that is surest to run; none where a test leaves all of them out."""
 
     code = "NRN705"
-    words = (
-        "import flash_attn", "from flash_attn", "import deepspeed", "from deepspeed", "import triton",
-        "from triton", "import causal_conv1d", "from causal_conv1d", "import numba", "from numba", "import fla",
-        "from fla", "import fused_", "from fused_", "import rmm", "from rmm", "import dask_cudf", "from dask_cudf",
-        "import xformers", "from xformers", "import apex", "from apex", "import bitsandbytes", "from bitsandbytes",
-        "import cuml", "from cuml", "import nvidia", "from nvidia", "import unsloth", "from unsloth",
-        "import megatron", "from megatron", "amp_C", "cupy", "cudf", "cugraph", "pycuda", "liger_kernel",
-        "transformer_engine", "mamba_ssm", "selective_scan", "tilelang", "nvml", "GPUtil", "gpustat", "spconv",
-        "MinkowskiEngine", "torchsparse", "tinycudann", "nvdiffrast", "gaussian_rasterization", "gsplat",
-        "pointnet2_ops", "sageattention",
-    )  # fmt: skip
     table = "libraries"
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
-        surest: dict[Api, tuple[Reach, ast.AST, str]] = {}
+        surest: dict[tuple[Api, str], tuple[Reach, ast.AST, str]] = {}
         for node, name in imports(file):
             for row in self.rows_of("import", name):
                 how = reach(file, node)
-                if how > surest.get(row, (Reach.OFF,))[0] and not self.passes(file, node, name):
-                    surest[row] = (how, node, name)
-        for row, (how, node, name) in surest.items():
+                key = (row, _package(name))
+                if how > surest.get(key, (Reach.OFF,))[0] and not self.passes(file, node, name):
+                    surest[key] = (how, node, name)
+        for (row, _), (how, node, name) in surest.items():
             yield self._judged(self._finding(file, node, _package(name), row, stack), how)
 
     def passes(self, file: SourceFile, node: ast.AST, name: str) -> bool:

@@ -16,7 +16,6 @@ class LightningStepLog(SourceRule):
     """One finding a class: the advice is the same for every value."""
 
     code = "NRN732"
-    words = ("self.log(", "self.log_dict(")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         seen: set[ast.AST] = set()

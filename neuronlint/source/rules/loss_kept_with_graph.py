@@ -15,7 +15,6 @@ from neuronlint.stack import Stack
 
 class LossKeptWithGraph(SourceRule):
     code = "NRN814"
-    words = (".backward(",)
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         losses = _losses(file)
@@ -37,7 +36,7 @@ class LossKeptWithGraph(SourceRule):
         """What is added to a running total or a list, with the name of that."""
         for plus in file.tree.of(ast.AugAssign):
             if isinstance(plus.op, ast.Add):
-                yield plus.value, dotted(plus.target)
+                yield plus.value, _holder(plus.target)
         for assign in file.tree.of(ast.Assign):
             value, target = assign.value, dotted(assign.targets[0])
             if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add) and target:
@@ -47,7 +46,7 @@ class LossKeptWithGraph(SourceRule):
                     yield value.left, target
         for call in file.names.methods("append"):
             if isinstance(call.func, ast.Attribute) and len(call.args) == 1:
-                yield call.args[0], dotted(call.func.value)
+                yield call.args[0], _holder(call.func.value)
 
     def _is_read_only(self, file: SourceFile, kept: ast.Name, total: str) -> bool:
         """Whether a total outlives the pass and no gradient is taken through it."""
@@ -70,6 +69,11 @@ class LossKeptWithGraph(SourceRule):
         made = [assign.value for assign in file.tree.of(ast.Assign) if dotted(assign.targets[0]) in backed]
         parts = [node for value in made for node in ast.walk(value) if isinstance(node, (ast.Name, ast.Attribute))]
         return any(dotted(node) == total for node in parts)
+
+
+def _holder(node: ast.expr) -> str:
+    """What keeps a value: a name, an attribute, or the dictionary or list that an entry of it is set in."""
+    return dotted(node.value if isinstance(node, ast.Subscript) else node)
 
 
 def _losses(file: SourceFile) -> list[ast.Name]:

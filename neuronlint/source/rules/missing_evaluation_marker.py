@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from neuronlint.finding import Confidence, Finding, Severity
 from neuronlint.source.file import SourceFile
+from neuronlint.source.host_script import stays_on_host
 from neuronlint.source.kinds import Kind
 from neuronlint.source.lazy import runs_lazily
 from neuronlint.source.marks import MARKING_LOADER
@@ -19,10 +20,11 @@ _KNOWN = ("torch", "len", "isinstance", "range", "enumerate", "zip", "slice", "t
 
 class MissingEvaluationMarker(SourceRule):
     code = "NRN802"
-    words = ("no_grad", "inference_mode", ".eval(")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         if file.roles.step_is_owned or file.roles.has_marking_loader or not runs_lazily(file, stack):
+            return
+        if stays_on_host(file):
             return
         for loop, call in file.passes.evaluating:
             if self._is_generation(file, loop, call):
@@ -52,7 +54,7 @@ class MissingEvaluationMarker(SourceRule):
             confidence=Confidence.MEDIUM if guess else Confidence.HIGH,
             then="each value read in the loop cuts a graph of its own" if read else None,
             unless=(MARKING_LOADER,),
-            call=file.tree.segment(call, 36),
+            call=file.tree.brief(call, 36),
         )
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from neuronlint.finding import Confidence, Finding, Severity
 from neuronlint.source.file import SourceFile
+from neuronlint.source.host_script import stays_on_host
 from neuronlint.source.marks import MARKING_LOADER, STEP_MARKER
 from neuronlint.source.passes import EACH, TrainingLoop, position
 from neuronlint.source.roles import table
@@ -14,30 +16,35 @@ from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.rules.lbfgs_closure import is_lbfgs_step
 from neuronlint.stack import Stack
 
+_MICRO = "put `torch_xla.sync()` at the end of every micro-batch, outside the branch that steps, and after the step"
+
 
 class MissingStepMarker(SourceRule):
     code = "NRN801"
-    words = (".backward(", "scaler(")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         roles = file.roles
-        if roles.step_is_owned or roles.has_marking_loader:
+        if roles.step_is_owned or roles.has_marking_loader or stays_on_host(file):
             return
         seen: set[ast.AST] = set()
+        unmarked = {item.loop for item in file.passes.training if item.steps and not markers_of(file, item)}
         for item in file.passes.training:
+            if any(loop in unmarked for loop in file.tree.loops(item.loop)):
+                continue  # one marker at the end of the outer pass serves both
             if not item.steps or item.steps[-1] in seen or any(is_lbfgs_step(file, step) for step in item.steps):
                 continue
             if markers_of(file, item):
                 yield from self._skipping(file, stack, item)
             else:
                 seen.add(item.steps[-1])
-                yield self._finding(file, stack, item.steps[-1], (), Confidence.HIGH)
+                finding = self._finding(file, stack, item.steps[-1], (), Confidence.HIGH)
+                yield replace(finding, help=_MICRO) if _accumulates(file, item) else finding
         yield from self._loose(file, stack)
 
     def _finding(
         self, file: SourceFile, stack: Stack, step: ast.Call, asked: tuple[str, ...], sure: Confidence
     ) -> Finding:
-        where = f"after `{file.tree.segment(step, 40)}`"
+        where = f"after `{file.tree.brief(step, 40)}`"
         return self.at(file, step, stack, confidence=sure, unless=(MARKING_LOADER, *asked), where=where)
 
     def _loose(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
@@ -80,6 +87,12 @@ class MissingStepMarker(SourceRule):
                     then="the work of this pass and the next become one graph, which is compiled of its own",
                     advice="put `torch_xla.sync()` before the `continue`",
                 )
+
+
+def _accumulates(file: SourceFile, item: TrainingLoop) -> bool:
+    """Whether gradients of several batches are added up before the optimizer steps."""
+    chains = (file.passes.chain(step) for step in item.steps)
+    return item.micro is not None or all(how < EACH for chain in chains for loop, _, how in chain if loop is item.loop)
 
 
 def markers_of(file: SourceFile, item: TrainingLoop) -> list[ast.Call]:

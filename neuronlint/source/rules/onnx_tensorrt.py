@@ -7,5 +7,4 @@ from neuronlint.source.apis import ApiRule
 
 class OnnxTensorrt(ApiRule):
     code = "NRN725"
-    words = ("onnx", "tensorrt", "torch2trt", "trt")
     table = "devices"

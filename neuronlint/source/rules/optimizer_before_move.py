@@ -22,7 +22,6 @@ _DEPTH = 4
 
 class OptimizerBeforeMove(SourceRule):
     code = "NRN805"
-    words = (".parameters(", ".named_parameters(")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         if (".to(" not in file.text and ".cuda(" not in file.text) or file.roles.step_is_owned:

@@ -24,18 +24,6 @@ class OtherFramework(SourceRule):
     """One finding a file at most."""
 
     code = "NRN714"
-    words = (
-        "torch_neuron",
-        "torch.neuron",
-        "tensorflow",
-        "keras",
-        "jax",
-        "flax",
-        "haiku",
-        "equinox",
-        "mxnet",
-        "mx_neuron",
-    )
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         brought = list(imports(file))

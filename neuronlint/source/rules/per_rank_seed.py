@@ -18,10 +18,11 @@ _RANK = re.compile(r"(^|[^a-z])(get_)?(local_|global_)?(rank|ordinal)\b", re.I)
 
 class PerRankSeed(SourceRule):
     code = "NRN738"
-    words = ("manual_seed",)
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
-        if not file.holds(("rank", "ordinal")) or file.names.calls(*words("distributed", "seeds", "broadcasting")):
+        if not file.holds(("rank", "ordinal", "spawn", "launch")) or file.names.calls(
+            *words("distributed", "seeds", "broadcasting")
+        ):
             return
         wrapped = bool(file.names.calls(*words("distributed", "seeds", "wrappers")))
         reducing = bool(file.names.calls(*words("distributed", "seeds", "reducing")))
@@ -34,19 +35,29 @@ class PerRankSeed(SourceRule):
                     severity=Severity.INFO if wrapped else None,
                     confidence=Confidence.MEDIUM,
                     then=table("distributed")["seeds"]["wrapped"] if wrapped else None,
-                    call=file.tree.segment(call, 50),
+                    call=file.tree.brief(call, 50),
                 )
 
 
 def _depends_on_rank(file: SourceFile, node: ast.expr) -> bool:
     """Whether a seed is another on each rank, by its own text or by what the file binds to it."""
-    if _RANK.search(file.tree.segment(node, 200)):
+    if _RANK.search(file.tree.segment(node, 200)) or _holds_index(file, node):
         return True
     if isinstance(node, ast.Name):
         _, bindings = file.scopes.lookup(node.id, node)
         values = [binding.value for binding in bindings if binding.value is not None]
         return any(_RANK.search(file.tree.segment(value, 200)) for value in values)
     return False
+
+
+def _holds_index(file: SourceFile, node: ast.expr) -> bool:
+    """Whether an expression holds the first parameter of a function that workers start with: their number."""
+    function = file.tree.function(node)
+    launches = file.names.calls(*words("distributed", "spawn", "xla"), *words("distributed", "spawn", "calls"))
+    args = function.args.args if function is not None else []
+    if not args or not any(call.args and file.kinds.local_function(call.args[0]) is function for call in launches):
+        return False
+    return any(isinstance(part, ast.Name) and part.id == args[0].arg for part in ast.walk(node))
 
 
 def _builds_after(file: SourceFile, call: ast.Call) -> bool:

@@ -19,7 +19,6 @@ _AVERAGES = ("update", "update_parameters")
 
 class PeriodicDeviceWork(SourceRule):
     code = "NRN819"
-    words = (".backward(",)
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         if file.roles.step_is_owned:

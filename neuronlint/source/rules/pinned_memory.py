@@ -9,6 +9,7 @@ from neuronlint.finding import Confidence, Edit, Finding, Fix, Severity
 from neuronlint.source.edits import replaced, without_keyword
 from neuronlint.source.file import SourceFile
 from neuronlint.source.kinds import Kind
+from neuronlint.source.reach import Reach, chosen
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tree import constant
 from neuronlint.stack import Stack
@@ -18,7 +19,6 @@ _NAME = "pin_memory"
 
 class PinnedMemory(SourceRule):
     code = "NRN720"
-    words = (_NAME,)
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         for call in file.names.methods(_NAME):
@@ -38,11 +38,11 @@ class PinnedMemory(SourceRule):
             file,
             call,
             stack,
-            severity=Severity.ERROR if raises else Severity.WARNING,
+            severity=Severity.ERROR if raises and chosen(file, call) is Reach.CERTAIN else Severity.WARNING,
             confidence=Confidence.HIGH if raises else Confidence.LOW,
             then="raises: only CUDA's host memory can be pinned" if raises else None,
             fix=fix,
-            text=file.tree.segment(call, 50),
+            text=file.tree.brief(call),
         )
 
 
@@ -58,11 +58,16 @@ def _pins_tensor(file: SourceFile, call: ast.Call) -> bool:
 
 
 def _options(file: SourceFile) -> Iterator[tuple[ast.AST, str, Edit | None]]:
-    """`DataLoader(pin_memory=True)` and `{"pin_memory": True}`, each with the edit that takes it out."""
+    """`DataLoader(pin_memory=True)`, `{"pin_memory": True}` and `options["pin_memory"] = True`, each with the edit that
+    takes it out."""
     for given in file.tree.of(ast.keyword):
         call = file.tree.parent(given)
         if given.arg == _NAME and constant(given.value) is True and isinstance(call, ast.Call):
             yield given, f"{_NAME}=True", without_keyword(file, call, _NAME)
+    for assign in file.tree.of(ast.Assign):
+        target = assign.targets[0]
+        if isinstance(target, ast.Subscript) and constant(target.slice) == _NAME and constant(assign.value) is True:
+            yield assign, f"{_NAME}=True", replaced(file, assign.value, "False")
     for entries in file.tree.of(ast.Dict):
         for key, value in zip(entries.keys, entries.values, strict=False):
             if key is not None and constant(key) == _NAME and constant(value) is True:

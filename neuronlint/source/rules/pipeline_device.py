@@ -7,5 +7,4 @@ from neuronlint.source.arguments import ArgumentRule
 
 class PipelineDevice(ArgumentRule):
     code = "NRN729"
-    words = ("pipeline(", "device_map")
     table = "pipeline"

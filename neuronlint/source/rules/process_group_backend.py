@@ -23,7 +23,6 @@ class ProcessGroupBackend(SourceRule):
     """One finding where the name of the backend stands, whatever way it takes to the group."""
 
     code = "NRN710"
-    words = ("nccl", "init_process_group")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         chip = _CHIP[stack.frontend]
@@ -45,7 +44,7 @@ class ProcessGroupBackend(SourceRule):
         yield from self._tests(file, stack)
 
     def _told(self, file: SourceFile, place: ast.AST, stack: Stack, confidence: Confidence) -> Finding:
-        text = file.tree.segment(place, 45)
+        text = file.tree.brief(place, 45)
         if isinstance(place, ast.Compare):
             stops = _stops(file, place)
             texts = table("distributed")["groups"]
@@ -67,7 +66,7 @@ class ProcessGroupBackend(SourceRule):
         for call in file.names.calls(*words("distributed", "groups", "tests")):
             if _stops(file, call):
                 then = table("distributed")["groups"]["stopped"]
-                yield self.at(file, call, stack, then=then, text=file.tree.segment(call, 45))
+                yield self.at(file, call, stack, then=then, text=file.tree.brief(call, 45))
 
 
 def _top(file: SourceFile, node: ast.AST) -> ast.AST:

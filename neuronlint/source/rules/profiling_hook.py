@@ -19,7 +19,6 @@ class ProfilingHook(SourceRule):
     """One finding a file and hook; a command whose failure is caught, or that a test for CUDA leaves out, is none."""
 
     code = "NRN514"
-    words = ("ProfilerActivity", "nvidia-smi")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         for row in table("profiling")["hook"]:

@@ -17,7 +17,6 @@ from neuronlint.stack import Stack
 
 class PythonIndex(SourceRule):
     code = "NRN218"
-    words = ("torch_xla", ".backward(", "no_grad", "inference_mode", ".eval(")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         if "torch" not in file.text or not runs_lazily(file, stack):
@@ -32,7 +31,7 @@ class PythonIndex(SourceRule):
             sure = on_device(file, node.value)
             if sure is not None and not _changes(file, node.value, loop):
                 told.add(file.tree.statement(node))
-                yield self.at(file, node, stack, confidence=sure, index=file.tree.segment(node, 40))
+                yield self.at(file, node, stack, confidence=sure, index=file.tree.brief(node, 40))
 
 
 def _counts(file: SourceFile, node: ast.Subscript, loop: ast.For) -> bool:

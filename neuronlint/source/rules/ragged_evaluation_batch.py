@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from neuronlint.finding import Confidence, Finding, Severity
 from neuronlint.source.file import SourceFile
+from neuronlint.source.host_script import stays_on_host
 from neuronlint.source.loader_use import use
 from neuronlint.source.loaders import loaders
 from neuronlint.source.ragged import cuts_slices, in_tests, is_ragged, uneven_step
@@ -20,9 +21,10 @@ _TRACE = "torch_neuronx.trace"
 
 class RaggedEvaluationBatch(SourceRule):
     code = "NRN810"
-    words = ("DataLoader(", "range(0,")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
+        if stays_on_host(file):
+            return
         for loader in loaders(file):
             ragged = is_ragged(file, loader)
             if ragged is False or (ragged is None and in_tests(file)):

@@ -8,16 +8,17 @@ from collections.abc import Iterator
 from neuronlint.finding import Confidence, Finding, Fix, Severity
 from neuronlint.source.edits import with_keyword
 from neuronlint.source.file import SourceFile
+from neuronlint.source.host_script import stays_on_host
 from neuronlint.source.loader_use import use
 from neuronlint.source.loaders import loaders
 from neuronlint.source.ragged import cuts_slices, in_tests, is_ragged, uneven_step
 from neuronlint.source.rules.base import SourceRule
+from neuronlint.source.trainers import DROP, SIZE, uneven
 from neuronlint.stack import Stack
 
 
 class RaggedLastBatch(SourceRule):
     code = "NRN809"
-    words = ("DataLoader(", ".backward(")
 
     def _sliced(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         """Batches that a training loop cuts by hand: `x[i : i + size]`."""
@@ -36,8 +37,26 @@ class RaggedLastBatch(SourceRule):
                     name=file.tree.segment(loop.iter, 30),
                 )
 
+    def _trainers(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
+        """The arguments of a Trainer, which makes its loader by itself."""
+        for call in uneven(file) if SIZE in file.text else ():
+            spread = any(item.arg is None for item in call.keywords)
+            edit = None if spread else with_keyword(file, call, DROP, "True")
+            yield self.at(
+                file,
+                call,
+                stack,
+                advice=f"`{DROP}=True`, which drops it in evaluation too; or pad the data set",
+                fix=Fix("drop the last batch", (edit,), safe=False) if edit is not None else None,
+                how="is",
+                name=file.tree.segment(call.func, 40),
+            )
+
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
+        if stays_on_host(file):
+            return
         yield from self._sliced(file, stack)
+        yield from self._trainers(file, stack)
         for loader in loaders(file):
             ragged = is_ragged(file, loader)
             if ragged is False or (ragged is None and in_tests(file)) or use(file, loader) != "training":

@@ -21,7 +21,6 @@ _DEPTH = 6
 
 class RandomSize(SourceRule):
     code = "NRN217"
-    words = ("interpolate(", "resize(", "upsample(")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         if "random" not in file.text or not file.passes.training:

@@ -19,7 +19,6 @@ class RankGuarded(SourceRule):
     """Collectives on both stacks, by themselves or in a function of the file; on xla pending work too."""
 
     code = "NRN811"
-    words = ("rank", "main_process", "is_master", "is_main", "ordinal")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         if file.roles.step_is_owned or not file.holds(("distributed", "torch_xla", "dist.")):
@@ -79,7 +78,7 @@ class RankGuarded(SourceRule):
         texts = table("distributed")["guarded"]
         for call in file.tree.of(ast.Call):
             guard = _rank_guard(file, call) if _runs_module(file, call) else None
-            if guard is not None and guard.holds and guard.node not in told:
+            if guard is not None and guard.holds and guard.node not in told and not _is_unwrapped(file, call):
                 told.add(guard.node)
                 yield self.at(
                     file,
@@ -128,6 +127,8 @@ def _rank_guard(file: SourceFile, node: ast.AST) -> Guard | None:
     """The test of the rank around a node, in its own function."""
     function = file.tree.function(node)
     for guard in file.roles.guards(node):
+        if isinstance(guard.node, ast.BoolOp) and isinstance(guard.node.op, ast.And):
+            continue  # `if not sharded and rank: return` lets every rank past where it is sharded
         if guard.what == "rank" and (function is None or file.tree.inside(guard.node, function)):
             return guard
     return None
@@ -150,6 +151,16 @@ def _is_met(file: SourceFile, call: ast.Call, guard: Guard) -> bool:
 
 def _names_of(file: SourceFile, call: ast.Call) -> set[str]:
     return set(file.names.of(call.func)) or {file.tree.segment(call.func)}
+
+
+def _is_unwrapped(file: SourceFile, call: ast.Call) -> bool:
+    """Whether a call gets a model out of its wrapper, which is meant for one rank: nothing in it waits for others."""
+    given = [call, *(value for arg in call.args if isinstance(arg, ast.Name) for value in _values(file, arg))]
+    return any(isinstance(node, ast.Attribute) and node.attr == "module" for item in given for node in ast.walk(item))
+
+
+def _values(file: SourceFile, name: ast.Name) -> list[ast.expr]:
+    return [binding.value for binding in file.scopes.lookup(name.id, name)[1] if binding.value is not None]
 
 
 def _runs_module(file: SourceFile, call: ast.Call) -> bool:

@@ -16,7 +16,6 @@ _SAMPLERS = ("torch.utils.data.distributed.DistributedSampler", "torch.utils.dat
 
 class SamplerRank(SourceRule):
     code = "NRN754"
-    words = ("DistributedSampler",)
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         launched = file.names.calls(*words("distributed", "spawn", "xla"))

@@ -15,7 +15,6 @@ from neuronlint.stack import Stack
 
 class SeveralMarkers(SourceRule):
     code = "NRN816"
-    words = ("torch_xla",)
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         for item in file.passes.training:

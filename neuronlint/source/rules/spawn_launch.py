@@ -10,7 +10,6 @@ from neuronlint.source.file import SourceFile
 
 class SpawnLaunch(ApiRule):
     code = "NRN736"
-    words = ("spawn", "start_processes")
     table = "distributed"
 
     def passes(self, file: SourceFile, node: ast.AST, name: str) -> bool:

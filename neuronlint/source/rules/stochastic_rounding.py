@@ -18,7 +18,6 @@ class StochasticRounding(SourceRule):
     """One finding a file, at the first module that becomes bfloat16."""
 
     code = "NRN512"
-    words = ("bfloat16",)
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         if file.holds(_TOLD) or ".backward(" not in file.text or not file.roles.training:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from neuronlint.finding import Confidence, Finding, Severity
 from neuronlint.source.file import SourceFile
+from neuronlint.source.host_script import stays_on_host
 from neuronlint.source.lazy import runs_lazily
 from neuronlint.source.passes import EACH, ONCE, Pass
 from neuronlint.source.reads import on_device
@@ -19,10 +20,9 @@ _Test = ast.If | ast.While | ast.Assert | ast.IfExp
 
 class TensorBranchInLoop(SourceRule):
     code = "NRN804"
-    words = (".backward(", "no_grad", "inference_mode", ".eval(")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
-        if not file.passes.training and not file.passes.evaluating:
+        if (not file.passes.training and not file.passes.evaluating) or stays_on_host(file):
             return
         reads = {read.node: read.confidence for read in file.reads}
         for node in (*_of(file, ast.If), *_of(file, ast.While), *_of(file, ast.Assert), *_of(file, ast.IfExp)):
@@ -47,7 +47,7 @@ class TensorBranchInLoop(SourceRule):
             stack,
             severity=Severity.INFO if calm else None,
             confidence=sure,
-            test=file.tree.segment(node.test, 40),
+            test=file.tree.brief(node.test, 40),
             when=WHEN[run.how_often],
         )
 

@@ -26,7 +26,6 @@ _CLOCKS = (
 
 class TimingWithoutSync(SourceRule):
     code = "NRN815"
-    words = ("time.time", "perf_counter", "monotonic", "default_timer")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         if stack.frontend == "xla" and not runs_lazily(file, stack):
@@ -72,7 +71,20 @@ class TimingWithoutSync(SourceRule):
         loops = [*file.tree.loops(work[-1])]
         if any(_between(file, node, start, end) and _end(node) > _end(work[-1]) for node in waits):
             return True
-        return any(file.tree.inside(node, loop) for node in waits for loop in loops)
+        if any(file.tree.inside(node, loop) for node in waits for loop in loops):
+            return True
+        return any(_between(file, call, start, end) for call in self._handed_on(file, work))
+
+    def _handed_on(self, file: SourceFile, work: list[ast.Call]) -> Iterator[ast.Call]:
+        """The calls of functions of other files that get what the work gives: they may well read it."""
+        made = [statement.targets for call in work if isinstance(statement := file.tree.statement(call), ast.Assign)]
+        names = {name for targets in made for item in targets for name in _names_in(item)}
+        for call in file.tree.of(ast.Call):
+            if call in work or not isinstance(call.func, ast.Name) or not names & _names_in(*call.args):
+                continue
+            origins = [name.partition(".")[0] for name in file.names.of(call.func) if "." in name.strip(".")]
+            if origins and not {"torch", "time"} & set(origins) and file.kinds.local_function(call.func) is None:
+                yield call
 
     def _waits(self, file: SourceFile) -> list[ast.AST]:
         """What waits for the device: reads, synchronisation, and calls that may do either in their own code."""
@@ -100,3 +112,7 @@ def _between(file: SourceFile, node: ast.AST, start: ast.Call, end: ast.Call) ->
 
 def _end(node: ast.AST) -> tuple[int, int]:
     return (getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0))
+
+
+def _names_in(*nodes: ast.AST) -> set[str]:
+    return {node.id for item in nodes for node in ast.walk(item) if isinstance(node, ast.Name)}

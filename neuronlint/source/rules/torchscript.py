@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from neuronlint.finding import Finding, Severity
 from neuronlint.source.file import SourceFile
-from neuronlint.source.guarding import xla_guard
+from neuronlint.source.guarding import in_test, xla_guard
 from neuronlint.source.kinds import Kind
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.stack import Stack
@@ -20,17 +20,16 @@ _OURS = ("torch_neuronx", "torch_neuron")
 
 class Torchscript(SourceRule):
     code = "NRN724"
-    words = ("jit.", "torch.jit import")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         if any(name in file.text for name in _OURS):  # what it traces or loads is the chip's own
             return
         for call in file.names.calls(_TRACE, *_TUNE):
             if not self._is_left_out(file, call):
-                yield self.at(file, call, stack, text=file.tree.segment(call, 50))
+                yield self.at(file, call, stack, text=file.tree.brief(call))
         for call in file.names.calls(_SCRIPT):
             if call.args and file.kinds.of(call.args[0]) & Kind.MODULE and not self._is_left_out(file, call):
-                yield self.at(file, call, stack, text=file.tree.segment(call, 50))
+                yield self.at(file, call, stack, text=file.tree.brief(call))
         for function in file.tree.functions:
             for decorator in function.decorator_list:
                 if file.names.is_any(decorator, (_SCRIPT,)):
@@ -43,10 +42,11 @@ class Torchscript(SourceRule):
             decorator,
             stack,
             severity=Severity.INFO,
-            text="@" + file.tree.segment(decorator, 40),
+            text="@" + file.tree.brief(decorator, 40),
             then="the function runs, and stays out of what is compiled around it",
             advice="take the decorator out",
         )
 
     def _is_left_out(self, file: SourceFile, call: ast.Call) -> bool:
-        return file.roles.guarded(call, "cuda", "other-device") is not None or xla_guard(file, call) is not None
+        guarded = file.roles.guarded(call, "cuda", "other-device") is not None
+        return guarded or xla_guard(file, call) is not None or in_test(file, call)

@@ -11,7 +11,6 @@ from neuronlint.source.tree import keyword
 
 class TrainerArguments(ArgumentRule):
     code = "NRN741"
-    words = ("TrainingArguments(", "from trl", "import trl", "Accelerator(", "lightning")
     table = "trainer"
 
     def passes(self, file: SourceFile, call: ast.Call) -> bool:

@@ -20,7 +20,6 @@ class TritonKernel(SourceRule):
     """One finding a kernel, at its decorator: an error where a launch is reached without CUDA, else a warning."""
 
     code = "NRN412"
-    words = ("triton", "gluon")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         marks = kernels(file)

@@ -12,7 +12,6 @@ from neuronlint.source.file import SourceFile
 
 class TuningSwitches(ApiRule):
     code = "NRN721"
-    words = ("cudnn", "tf32", "matmul_precision", "fp32_precision")
     table = "devices"
 
     def passes(self, file: SourceFile, node: ast.AST, name: str) -> bool:

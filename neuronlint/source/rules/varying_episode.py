@@ -19,7 +19,6 @@ _JOINS = ("torch.stack", "torch.cat", "torch.concat", "torch.concatenate", "torc
 
 class VaryingEpisode(SourceRule):
     code = "NRN818"
-    words = (".backward(",)
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         if stack.frontend == "xla" and not runs_lazily(file, stack):

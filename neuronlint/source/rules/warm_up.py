@@ -18,7 +18,6 @@ class WarmUp(SourceRule):
     """One finding a file, at the call that compiles."""
 
     code = "NRN513"
-    words = ("torch.compile", "torch_neuronx.trace")
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         known = table("serving")

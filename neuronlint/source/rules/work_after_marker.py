@@ -16,7 +16,6 @@ from neuronlint.stack import Stack
 
 class WorkAfterMarker(SourceRule):
     code = "NRN820"
-    words = ("torch_xla",)
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         for item in file.passes.training:
@@ -27,7 +26,7 @@ class WorkAfterMarker(SourceRule):
             for call in file.names.methods("update", "update_parameters"):
                 own = next(file.tree.loops(call), None) is item.loop
                 if own and position(call) > last and _is_average(file, call):
-                    yield self.at(file, call, stack, call=file.tree.segment(call, 40))
+                    yield self.at(file, call, stack, call=file.tree.brief(call, 40))
 
 
 def _is_average(file: SourceFile, call: ast.Call) -> bool:

@@ -18,7 +18,6 @@ _HOST = ("cpu", "meta")
 
 class WorkerDeviceUse(SourceRule):
     code = "NRN817"
-    words = ("DataLoader(",)
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         seen: set[ast.AST] = set()
@@ -37,7 +36,7 @@ class WorkerDeviceUse(SourceRule):
                         stack,
                         severity=None if known else Severity.WARNING,
                         confidence=Confidence.HIGH if known else Confidence.MEDIUM,
-                        call=file.tree.segment(node, 40),
+                        call=file.tree.brief(node, 40),
                     )
 
 

@@ -24,7 +24,6 @@ class XlaName(ApiRule):
     """On native one finding an import and one a call; what a test for torch_xla switches off is passed over."""
 
     code = "NRN713"
-    words = ("torch_xla", "neuronx_distributed", "torch_neuronx", "nki_jit", "xla")
     table = "xla"
     first_row_decides: ClassVar[bool] = True
 
