@@ -266,3 +266,12 @@ def test_the_move_goes_first() -> None:
     assert fixed("NRN805", text, "lazy") == (
         OPTIMIZER + "def main(model):\n    model.to(device)\n    opt = Adam(model.parameters())\n    return opt\n"
     )
+
+
+def test_factories_that_pin_raise_like_the_method() -> None:
+    text = HEAD + "x = torch.empty(2, pin_memory=True)\n"
+    assert [found("NRN720", text, stack)[0].severity for stack in ("native", "lazy")] == [
+        Severity.WARNING,
+        Severity.ERROR,
+    ]
+    assert fixed("NRN720", text) == HEAD + "x = torch.empty(2)\n"

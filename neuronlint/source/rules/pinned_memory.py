@@ -23,17 +23,19 @@ class PinnedMemory(SourceRule):
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         for call in file.names.methods(_NAME):
             if isinstance(call.func, ast.Attribute) and _pins_tensor(file, call):
-                yield self._pinned(file, call, call.func.value, stack)
+                alone = call.func.value.lineno == (call.func.value.end_lineno or 0)
+                edit = replaced(file, call, file.tree.segment(call.func.value, 4000)) if alone else None
+                yield self._pinned(file, call, stack, edit)
+        for call in _pinned_factories(file):
+            yield self._pinned(file, call, stack, without_keyword(file, call, _NAME))
         for node, text, edit in _options(file):
             if file.roles.guarded(node, "cuda", "other-device") is None:
                 fix = Fix("take it out", (edit,)) if edit is not None else None
                 yield self.at(file, node, stack, fix=fix, text=text)
 
-    def _pinned(self, file: SourceFile, call: ast.Call, owner: ast.expr, stack: Stack) -> Finding:
-        """`x.pin_memory()`: raises where nothing can pin, and is unheard of on the chip."""
+    def _pinned(self, file: SourceFile, call: ast.Call, stack: Stack, edit: Edit | None) -> Finding:
+        """A tensor in pinned memory: raises where nothing can pin, and is unheard of on the chip."""
         raises = stack.frontend == "xla"
-        alone = owner.lineno == (owner.end_lineno or 0)
-        fix = Fix("copy it as it is", (replaced(file, call, file.tree.segment(owner, 4000)),)) if alone else None
         return self.at(
             file,
             call,
@@ -41,9 +43,25 @@ class PinnedMemory(SourceRule):
             severity=Severity.ERROR if raises and chosen(file, call) is Reach.CERTAIN else Severity.WARNING,
             confidence=Confidence.HIGH if raises else Confidence.LOW,
             then="raises: only CUDA's host memory can be pinned" if raises else None,
-            fix=fix,
+            fix=Fix("keep it as it is", (edit,)) if edit is not None else None,
             text=file.tree.brief(call),
         )
+
+
+def _pinned_factories(file: SourceFile) -> Iterator[ast.Call]:
+    """`torch.empty(n, pin_memory=True)` and its like, outside of guards on CUDA."""
+    for given in file.tree.of(ast.keyword):
+        call = file.tree.parent(given)
+        pins = given.arg == _NAME and constant(given.value) is True
+        if not pins or not isinstance(call, ast.Call) or not _is_factory(file, call):
+            continue
+        if file.roles.guarded(call, "cuda", "other-device") is None:
+            yield call
+
+
+def _is_factory(file: SourceFile, call: ast.Call) -> bool:
+    named = any(name.startswith("torch.") for name in file.names.of(call.func))
+    return named and bool(file.kinds.of(call) & Kind.TENSOR)
 
 
 def _pins_tensor(file: SourceFile, call: ast.Call) -> bool:
@@ -62,7 +80,8 @@ def _options(file: SourceFile) -> Iterator[tuple[ast.AST, str, Edit | None]]:
     takes it out."""
     for given in file.tree.of(ast.keyword):
         call = file.tree.parent(given)
-        if given.arg == _NAME and constant(given.value) is True and isinstance(call, ast.Call):
+        pins = given.arg == _NAME and constant(given.value) is True
+        if pins and isinstance(call, ast.Call) and not _is_factory(file, call):
             yield given, f"{_NAME}=True", without_keyword(file, call, _NAME)
     for assign in file.tree.of(ast.Assign):
         target = assign.targets[0]
