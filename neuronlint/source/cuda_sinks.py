@@ -56,7 +56,7 @@ def _is_devices(file: SourceFile, items: ast.List | ast.Tuple, node: ast.AST) ->
         return True
     for target in up.targets if isinstance(up, ast.Assign) else ():
         if isinstance(target, (ast.Tuple, ast.List)) and len(target.elts) == len(items.elts):
-            return _holds_device(file, target.elts[items.elts.index(node)])  # type: ignore[arg-type]
+            return _holds_device(file, target.elts[file.tree.place(node, items.elts)])
     return all(is_cuda(item) or isinstance(item, ast.JoinedStr) for item in items.elts)
 
 
@@ -138,10 +138,10 @@ def _of_argument(file: SourceFile, call: ast.Call, node: ast.AST, made: bool) ->
 def _is_device_parameter(file: SourceFile, call: ast.Call, node: ast.AST) -> bool:
     """Whether a function of the file takes an argument as its device."""
     function = file.kinds.local_function(call.func)
-    if function is None or node not in call.args:
+    position = file.tree.place(node, call.args)
+    if function is None or position < 0:
         return False
     names = [arg.arg for arg in (*function.args.posonlyargs, *function.args.args) if arg.arg not in ("self", "cls")]
-    position = call.args.index(node)
     return position < len(names) and names_device(names[position])
 
 
@@ -185,12 +185,10 @@ def _is_foreign_alone(file: SourceFile, args: ast.arguments, name: str) -> bool:
 def _of_entry(file: SourceFile, entries: ast.Dict, node: ast.AST) -> str:
     """A dictionary's value under a device's name; a dictionary may be a `map_location` or a `device_map` itself."""
     up = file.tree.parent(entries)
-    is_value = any(value is node for value in entries.values)
+    place = file.tree.place(node, entries.values)
+    is_value = place >= 0
     if isinstance(up, ast.keyword) and up.arg == "map_location" and not is_value:
         return ""  # where the file was saved from
     if isinstance(up, ast.keyword) and up.arg in ("map_location", "device_map"):
         return "map" if up.arg == "map_location" else "device"
-    for key, value in zip(entries.keys, entries.values, strict=False):
-        if value is node and names_device(str(constant(key))):
-            return "device"
-    return ""
+    return "device" if is_value and names_device(str(constant(entries.keys[place]))) else ""

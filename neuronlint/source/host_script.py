@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from neuronlint.source.ragged import in_tests
@@ -14,6 +15,7 @@ _PLACES = re.compile(r"\.to\(|cuda|device|xla|neuron|accelerat|fabric|\bgpu|\bnp
 _MAIN = "__main__"
 
 
+@lru_cache(maxsize=1)  # of the file in hand
 def stays_on_host(file: SourceFile) -> bool:
     """Whether a file with a main part of its own says nothing of a device, or holds tests.
 

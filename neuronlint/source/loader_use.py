@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from neuronlint.source.loaders import DataLoader
@@ -54,13 +55,15 @@ def _holds(file: SourceFile, loop: Loop) -> bool:
 
 def _loops(file: SourceFile, loader: DataLoader) -> Iterator[Loop]:
     """The loops over a loader: over the call itself, over its name, over a parameter that gets it."""
-    for loop in file.tree.for_loops:
-        if any(node is loader.call for node in ast.walk(loop.iter)):
-            yield loop
+    child: ast.AST = loader.call
+    for up in file.tree.ancestors(child):
+        if isinstance(up, (ast.For, ast.AsyncFor)) and child is up.iter:
+            yield up
+        child = up
     names = _aliases(file, loader.name) if loader.name else set()
     for name in names:
         yield from _over(file, name, loader.call)
-        for call in _calls_with(file, name):
+        for call in _calls_by_argument(file).get(name, ()):
             yield from _in_function(file, call, name)
 
 
@@ -68,9 +71,8 @@ def _over(file: SourceFile, name: str, seen_from: ast.AST) -> Iterator[Loop]:
     """The loops over a name that is the same as one seen from a node."""
     root = name.split(".")[0]
     scope = file.scopes.lookup(root, seen_from)[0]
-    for loop in file.tree.for_loops:
-        same = any(isinstance(node, (ast.Name, ast.Attribute)) and dotted(node) == name for node in ast.walk(loop.iter))
-        if same and (root == "self" or file.scopes.lookup(root, loop)[0] is scope):
+    for loop in _loops_by_name(file).get(name, ()):
+        if root == "self" or file.scopes.lookup(root, loop)[0] is scope:
             yield loop
 
 
@@ -78,9 +80,9 @@ def _aliases(file: SourceFile, name: str) -> set[str]:
     """A loader's name and those of what wraps it: `MpDeviceLoader(loader, device)`, `accelerator.prepare(loader)`."""
     found = {name}
     wrappers = set(table()["marking_loaders"])
-    for assign in file.tree.of(ast.Assign):
-        value = assign.value
-        if not isinstance(value, ast.Call) or not any(dotted(item) == name for item in value.args):
+    for value in _calls_by_argument(file).get(name, ()):
+        assign = file.tree.parent(value)
+        if not isinstance(assign, ast.Assign) or not any(dotted(item) == name for item in value.args):
             continue
         prepares = isinstance(value.func, ast.Attribute) and value.func.attr in ("prepare", "setup_dataloaders")
         if not prepares and not file.names.is_any(value.func, wrappers):
@@ -94,10 +96,24 @@ def _aliases(file: SourceFile, name: str) -> set[str]:
     return found - {""}
 
 
-def _calls_with(file: SourceFile, name: str) -> Iterator[ast.Call]:
+@lru_cache(maxsize=1)  # of the file in hand
+def _calls_by_argument(file: SourceFile) -> dict[str, list[ast.Call]]:
+    """The calls that are given a name or a chain of attributes, by that."""
+    found: dict[str, list[ast.Call]] = {}
     for call in file.tree.of(ast.Call):
-        if any(dotted(item) == name for item in (*call.args, *(k.value for k in call.keywords))):
-            yield call
+        for name in {dotted(item) for item in (*call.args, *(k.value for k in call.keywords))} - {""}:
+            found.setdefault(name, []).append(call)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _loops_by_name(file: SourceFile) -> dict[str, list[Loop]]:
+    """The loops over what holds a name or a chain of attributes, by that."""
+    found: dict[str, list[Loop]] = {}
+    for loop in file.tree.for_loops:
+        for name in {dotted(n) for n in ast.walk(loop.iter) if isinstance(n, (ast.Name, ast.Attribute))} - {""}:
+            found.setdefault(name, []).append(loop)
+    return found
 
 
 def _in_function(file: SourceFile, call: ast.Call, name: str) -> Iterator[Loop]:

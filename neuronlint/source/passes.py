@@ -55,8 +55,8 @@ class Passes:
     """The passes of the loops of one file, worked out when asked for."""
 
     __slots__ = (
-        "_around_training", "_callings", "_chains", "_evals", "_evaluates", "_kinds", "_names", "_often", "_roles",
-        "_scopes", "_steps", "_training", "_trains", "_tree", "_with_backward", "_work", "_work_at",
+        "_around_training", "_callings", "_chains", "_evals", "_evaluates", "_kinds", "_marked", "_names", "_often",
+        "_roles", "_scopes", "_steps", "_training", "_trains", "_tree", "_with_backward", "_work", "_work_at",
     )  # fmt: skip
 
     def __init__(self, tree: SourceTree, scopes: Scopes, names: Names, kinds: Kinds, roles: Roles) -> None:
@@ -71,6 +71,7 @@ class Passes:
         self._trains: set[Loop] | None = None
         self._around_training: set[Loop] | None = None
         self._with_backward: set[ast.AST] | None = None
+        self._marked: dict[Loop, list[tuple[ast.Call, int]]] | None = None
         self._evals: dict[tuple[str, Function | None], tuple[int, int]] | None = None
         self._steps: set[ast.Call] | None = None
 
@@ -267,6 +268,15 @@ class Passes:
             scaled = self._scaled()
             self._steps = {*self._roles.backward_calls(), *self._roles.optimizer_steps(), *scaled}
         return call in self._steps or self.runs_module(call)
+
+    def markers(self, loop: Loop) -> list[tuple[ast.Call, int]]:
+        """The markers that run in the passes of a loop, each with how often it does."""
+        if self._marked is None:
+            self._marked = {}
+            for marker in self._roles.markers:
+                for around, _, how_often in self.chain(marker):
+                    self._marked.setdefault(around, []).append((marker, how_often))
+        return self._marked.get(loop, [])
 
     def after_marker(self, node: ast.AST, run: Pass) -> bool:
         """Whether a marker stands before a node in its pass, with no device work in between."""

@@ -86,7 +86,7 @@ class Roles:
         self._forwards: dict[ast.ClassDef, set[str]] = {}
         self._trains: set[Loop] | None = None
         self._called: dict[Function, list[ast.Call]] = {}
-        self._marked: dict[ast.AST, ast.Call] | None = None
+        self._marked: dict[ast.AST, list[ast.Call]] | None = None
         self._markers: list[ast.Call] | None = None
         self._hot: dict[Function, Loop | None] = {}
 
@@ -298,12 +298,16 @@ class Roles:
 
     def marker_in(self, loop: ast.AST) -> ast.Call | None:
         """The first step marker within a loop."""
+        return next(iter(self.markers_in(loop)), None)
+
+    def markers_in(self, loop: ast.AST) -> list[ast.Call]:
+        """The step markers within a loop."""
         if self._marked is None:
             self._marked = {}
             for call in self.markers:
                 for up in (call, *self._tree.ancestors(call)):
-                    self._marked.setdefault(up, call)
-        return self._marked.get(loop)
+                    self._marked.setdefault(up, []).append(call)
+        return self._marked.get(loop, [])
 
     # evaluation and serving
 

@@ -65,16 +65,28 @@ def run(command: Sequence[str], cwd: Path, bounds: Bounds) -> Ended:
 def _waited(process: subprocess.Popen[bytes], seconds: float) -> tuple[bool, int, float]:
     """Whether it hung, its exit code, and the most memory it held, in GiB."""
     end = time.monotonic() + seconds
-    hung = False
+    hung, peak = False, 0.0
     while True:
-        done, status, usage = os.wait4(process.pid, 0 if hung else os.WNOHANG)
+        peak = max(peak, _high_water(process.pid))
+        done, status = os.waitpid(process.pid, 0 if hung else os.WNOHANG)
         if done:
             process.returncode = os.waitstatus_to_exitcode(status)
-            return hung, process.returncode, usage.ru_maxrss / (1 << 20)
+            return hung, process.returncode, peak
         if time.monotonic() > end:
             hung = True
             os.killpg(process.pid, signal.SIGKILL)
         time.sleep(0.005)
+
+
+def _high_water(pid: int) -> float:
+    """The most memory that a process has held since it began its program, in GiB. What the system counts for a child
+    that has ended is no use: it includes what the process that started it held at that time."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    except OSError:
+        return 0.0
+    line = next((line for line in status.split("\n") if line.startswith("VmHWM")), "VmHWM: 0 kB")
+    return int(line.split()[1]) / (1 << 20)
 
 
 def _fault(hung: bool, code: int, peak: float, err: str, bounds: Bounds) -> str | None:

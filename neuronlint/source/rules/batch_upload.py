@@ -9,7 +9,6 @@ from neuronlint.finding import Finding
 from neuronlint.source.file import SourceFile
 from neuronlint.source.kinds import Kind
 from neuronlint.source.passes import position
-from neuronlint.source.roles import Loop
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.stack import Stack
 
@@ -20,20 +19,25 @@ class BatchUpload(SourceRule):
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         if file.roles.step_is_owned or file.roles.has_marking_loader:
             return
+        moved = _moved(file) if file.passes.training else {}
         for item in file.passes.training:
             loop = item.micro or item.loop
             if isinstance(loop, ast.While) or not _over_loader(file, loop):
                 continue
-            moves = [call for call in file.names.methods("to", "cuda") if self._moves_batch(file, call, loop)]
-            if moves:
-                first = min(moves, key=position)
+            if loop in moved:
+                first = min(moved[loop], key=position)
                 yield self.at(file, first, stack, call=file.tree.brief(first, 40))
 
-    def _moves_batch(self, file: SourceFile, call: ast.Call, loop: Loop) -> bool:
-        if not isinstance(call.func, ast.Attribute) or not file.tree.inside(call, loop):
-            return False
-        kind = file.kinds.of(call.func.value)
-        return bool(kind & Kind.TENSOR and kind & Kind.HOST)
+
+def _moved(file: SourceFile) -> dict[ast.AST, list[ast.Call]]:
+    """The moves of tensors of the host to the device, by what is around them."""
+    found: dict[ast.AST, list[ast.Call]] = {}
+    for call in file.names.methods("to", "cuda"):
+        kind = file.kinds.of(call.func.value) if isinstance(call.func, ast.Attribute) else Kind.NONE
+        if kind & Kind.TENSOR and kind & Kind.HOST:
+            for up in file.tree.ancestors(call):
+                found.setdefault(up, []).append(call)
+    return found
 
 
 def _over_loader(file: SourceFile, loop: ast.For | ast.AsyncFor) -> bool:

@@ -44,7 +44,7 @@ class HostReadInLoop(SourceRule):
         after = lazy and file.passes.after_marker(read.node, run)
         if not run.trains:
             # a metric of an evaluation has to be read; what counts is that the graph is cut before
-            marked = any(file.tree.inside(marker, run.loop) for marker in file.roles.markers)
+            marked = file.roles.marker_in(run.loop) is not None
             if not lazy or after or not marked or run.how_often != EACH:
                 return None
         elif run.how_often == RARELY and (not lazy or after):

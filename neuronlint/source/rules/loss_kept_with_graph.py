@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from neuronlint.finding import Finding, Fix
 from neuronlint.source.edits import replaced
@@ -58,17 +59,18 @@ class LossKeptWithGraph(SourceRule):
         fresh = [b for b in bindings if b.how in ("assign", "for") and file.tree.inside(b.site, run.loop)]
         if any(not _adds_to(b.value, root) for b in fresh) and "." not in total:
             return False
-        backed = {
-            dotted(call.func.value) for call in file.roles.backward_calls() if isinstance(call.func, ast.Attribute)
-        }
-        given = {dotted(a) for call in file.roles.backward_calls() for a in call.args}
-        return total not in backed | given and not self._is_summed(file, total, backed | given)
+        return total not in _taken_back(file)
 
-    def _is_summed(self, file: SourceFile, total: str, backed: set[str]) -> bool:
-        """Whether a loss that is taken back is made from the total."""
-        made = [assign.value for assign in file.tree.of(ast.Assign) if dotted(assign.targets[0]) in backed]
-        parts = [node for value in made for node in ast.walk(value) if isinstance(node, (ast.Name, ast.Attribute))]
-        return any(dotted(node) == total for node in parts)
+
+@lru_cache(maxsize=1)  # of the file in hand
+def _taken_back(file: SourceFile) -> frozenset[str]:
+    """The names of losses that a gradient is taken of, and of what they are made from."""
+    calls = file.roles.backward_calls()
+    backed = {dotted(call.func.value) for call in calls if isinstance(call.func, ast.Attribute)}
+    backed |= {dotted(given) for call in calls for given in call.args}
+    made = [assign.value for assign in file.tree.of(ast.Assign) if dotted(assign.targets[0]) in backed]
+    parts = [node for value in made for node in ast.walk(value) if isinstance(node, (ast.Name, ast.Attribute))]
+    return frozenset(backed | {dotted(node) for node in parts})
 
 
 def _holder(node: ast.expr) -> str:

@@ -29,7 +29,7 @@ class MissingEvaluationMarker(SourceRule):
         for loop, call in file.passes.evaluating:
             if self._is_generation(file, loop, call):
                 continue
-            if not any(other is loop for m in file.roles.markers for other, _, _ in file.passes.chain(m)):
+            if not file.passes.markers(loop):
                 yield self._finding(file, stack, loop, call)
 
     def _is_generation(self, file: SourceFile, loop: Loop, call: ast.Call) -> bool:

@@ -66,14 +66,13 @@ class MissingStepMarker(SourceRule):
 
     def _skipping(self, file: SourceFile, stack: Stack, item: TrainingLoop) -> Iterator[Finding]:
         """`continue` between the work of a pass and its marker."""
-        inside = [m for m in file.roles.markers if file.tree.inside(m, item.loop)]
+        inside = file.roles.markers_in(item.loop)
         if not inside or any(isinstance(file.tree.parent(marker), ast.withitem) for marker in inside):
             return
-        work = [position(c) for c in file.passes.work if next(file.tree.loops(c), None) is item.loop]
-        for node in file.tree.of(ast.Continue):
-            arm = file.tree.parent(node)
-            if next(file.tree.loops(node), None) is not item.loop or not isinstance(arm, ast.If):
-                continue
+        arms = [node for node in file.tree.of(ast.Continue) if isinstance(file.tree.parent(node), ast.If)]
+        skips = [node for node in arms if next(file.tree.loops(node), None) is item.loop]
+        work = [position(c) for c in file.passes.work if next(file.tree.loops(c), None) is item.loop] if skips else []
+        for node in skips:
             here = position(node)
             if not any(spot < here for spot in work) or not all(here < position(m) for m in inside):
                 continue
@@ -99,8 +98,4 @@ def markers_of(file: SourceFile, item: TrainingLoop) -> list[ast.Call]:
     """The markers that run in the passes of a training loop: on each, or as often as its optimizer's step."""
     seldom = {how for step in item.steps for loop, _, how in file.passes.chain(step) if loop is item.loop}
     floor = min(seldom, default=EACH)
-    return [
-        marker
-        for marker in file.roles.markers
-        if any(loop is item.loop and how >= floor for loop, _, how in file.passes.chain(marker))
-    ]
+    return list(dict.fromkeys(marker for marker, how in file.passes.markers(item.loop) if how >= floor))

@@ -18,7 +18,7 @@ class SeveralMarkers(SourceRule):
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         for item in file.passes.training:
-            inside = [m for m in file.roles.markers if next(file.tree.loops(m), None) is item.loop]
+            inside = [m for m in file.roles.markers_in(item.loop) if next(file.tree.loops(m), None) is item.loop]
             markers = sorted(inside, key=position)
             early = self._early(file, item, markers)
             if early is not None:

@@ -19,7 +19,7 @@ class WorkAfterMarker(SourceRule):
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         for item in file.passes.training:
-            inside = [m for m in file.roles.markers if next(file.tree.loops(m), None) is item.loop]
+            inside = [m for m in file.roles.markers_in(item.loop) if next(file.tree.loops(m), None) is item.loop]
             if not inside or any(isinstance(file.tree.parent(m), ast.withitem) for m in inside):
                 continue
             last = max(map(position, inside))
