@@ -41,17 +41,27 @@ class Imports:
         return self._found[dotted]
 
 
+Walked = tuple[SourceTree, Scopes]
+"""A tree that was walked, and its scopes: what depends on the text of a file alone."""
+
+
 class SourceFile:
     """What a rule is given. `text` is the file's own text, for the cheap test whether it holds a word at all.
 
     `project` finds the files that it imports from; without one, names of other files say nothing.
     """
 
-    def __init__(self, path: str, text: str, module: ast.Module, project: Project | None = None) -> None:
+    def __init__(
+        self, path: str, text: str, module: ast.Module, project: Project | None = None, walked: Walked | None = None
+    ) -> None:
+        """`walked` is what was made of the same text before; it takes no part in what is known of the file."""
         self.path = path
         self.text = text
         self._module = module
+        if walked is not None:
+            self.tree, self.scopes = walked
         self.imported = Imports(path, project)
+        self._held: dict[str, bool] = {}
 
     @classmethod
     def parse(cls, path: str, text: str) -> SourceFile:
@@ -99,10 +109,13 @@ class SourceFile:
         return frozenset(plain | froms)
 
     def holds(self, words: Iterable[str]) -> bool:
-        """Whether the text holds any of these words; no words at all means that it does."""
+        """Whether the text holds any of these words; no words at all means that it does. Each is looked for once."""
         found = False
         for word in words:
-            if word in self.text:
+            held = self._held.get(word)
+            if held is None:
+                held = self._held[word] = word in self.text
+            if held:
                 return True
             found = True
         return not found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from neuronlint.source.tree import FUNCTIONS
@@ -41,6 +42,7 @@ def in_test(file: SourceFile, node: ast.AST) -> bool:
     return function is not None
 
 
+@lru_cache(maxsize=1)  # asked again for each place in a function
 def moves(file: SourceFile, function: ast.AST | None) -> bool:
     """Whether a function moves anything to a device."""
     text = file.tree.segment(function, 100_000) if function is not None else ""
@@ -49,7 +51,7 @@ def moves(file: SourceFile, function: ast.AST | None) -> bool:
 
 def serves_provider(file: SourceFile, node: ast.AST) -> bool:
     """Whether a place answers for a runtime that was given its CUDA provider, `"CUDAExecutionProvider"`."""
-    if "CUDAExecutionProvider" not in file.text:
+    if not file.holds(("CUDAExecutionProvider",)):
         return False
     tests = (up.test for up in file.tree.ancestors(node) if isinstance(up, (ast.If, ast.IfExp)))
     return any("CUDAExecutionProvider" in file.tree.segment(test, 400) for test in tests)
@@ -59,10 +61,10 @@ def xla_guard(file: SourceFile, node: ast.AST) -> ast.AST | None:
     """What keeps a node from running where there is no torch_xla: a `try` around an import, or a test that names it."""
     child: ast.AST = node
     for up in file.tree.ancestors(node):
-        if isinstance(up, ast.Try) and child in up.body and up.handlers:
+        if isinstance(up, ast.Try) and up.handlers and file.tree.holds(up.body, child):
             return up
         if isinstance(up, (ast.If, ast.IfExp)) and child is not up.test:
-            held = child is up.body or (isinstance(up.body, list) and child in up.body)
+            held = child is up.body or (isinstance(up.body, list) and file.tree.holds(up.body, child))
             if _asks_for_xla(file, up.test, held):
                 return up.test
         if isinstance(up, ast.BoolOp) and isinstance(up.op, ast.And):

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuronlint.errors import NeuronlintError
+from neuronlint.source.scopes import Scopes
+from neuronlint.source.tree import SourceTree
 
 if TYPE_CHECKING:
-    from neuronlint.source.file import SourceFile
+    from neuronlint.source.file import SourceFile, Walked
 
 _LARGEST = 1_000_000
 """A module of more bytes than this is a table, not code that a training script rests on."""
-_KEPT = 64
+_KEPT = 24
 _DEPTH = 2
 """How many imports deep a name is followed."""
 
@@ -59,12 +61,13 @@ class Project:
         if text is None or len(text) > _LARGEST:
             return None
         self.used.add(path)
-        tree = _parsed(path, text)
-        if tree is None:
+        walked = _walked(path, text)
+        if walked is None:
             return None
         from neuronlint.source.file import SourceFile
 
-        return SourceFile(path, text, tree, Project(self._read, self._depth - 1, self.used))
+        inner = Project(self._read, self._depth - 1, self.used)
+        return SourceFile(path, text, walked[0].module, inner, walked)
 
 
 def _candidates(importer: str, module: str, level: int) -> list[str]:
@@ -83,23 +86,24 @@ def _candidates(importer: str, module: str, level: int) -> list[str]:
     return [str(path) for stem in stems for path in (stem.with_suffix(".py") if parts else stem, stem / "__init__.py")]
 
 
-_trees: OrderedDict[tuple[str, int], ast.Module | None] = OrderedDict()
+_trees: OrderedDict[tuple[str, int], Walked | None] = OrderedDict()
 
 
-def _parsed(path: str, text: str) -> ast.Module | None:
-    """The tree of a file's text, the last ones kept: the files of a project import from the same few."""
+def _walked(path: str, text: str) -> Walked | None:
+    """The walked tree of a file's text, the last ones kept: the files of a project import from the same few."""
     key = (path, hash(text))
     if key in _trees:
         _trees.move_to_end(key)
         return _trees[key]
     try:
-        tree: ast.Module | None = ast.parse(text, path)
+        tree = SourceTree(path, text, ast.parse(text, path))
+        walked: Walked | None = (tree, Scopes(tree))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        tree = None
-    _trees[key] = tree
+        walked = None
+    _trees[key] = walked
     if len(_trees) > _KEPT:
         _trees.popitem(last=False)
-    return tree
+    return walked
 
 
 def from_disk(path: str) -> str | None:

@@ -43,7 +43,7 @@ def reach(file: SourceFile, node: ast.AST) -> Reach:
     for up in file.tree.ancestors(node):
         if isinstance(up, (ast.If, ast.IfExp)) and child is not up.test:
             found = min(found, _under(file, up))
-        elif isinstance(up, ast.Try) and child in up.body and _goes_on(up):
+        elif isinstance(up, ast.Try) and file.tree.holds(up.body, child) and _goes_on(up):
             found = min(found, Reach.CAUGHT)
         elif isinstance(up, FUNCTIONS) and up.name != "main":
             found = min(found, Reach.OPTIONAL if _is_called(file, up) else Reach.UNCALLED)

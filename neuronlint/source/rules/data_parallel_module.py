@@ -41,7 +41,7 @@ def _tests(file: SourceFile, node: ast.AST) -> Iterator[ast.expr]:
 def _counts_gpus(file: SourceFile, test: ast.expr) -> bool:
     """`n_gpu > 1`, where that is what CUDA counts."""
     left = test.left if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Gt, ast.GtE)) else None
-    if isinstance(left, ast.Attribute) and left.attr == "n_gpu" and "--n_gpu" not in file.text:
+    if isinstance(left, ast.Attribute) and left.attr == "n_gpu" and not file.holds(("--n_gpu",)):
         return True  # the field that Hugging Face's arguments work out themselves
     counts = values(file, left) if isinstance(left, (ast.Name, ast.Attribute)) else []
     return any(isinstance(part, ast.Call) and availability(file, part) for count in counts for part in ast.walk(count))

@@ -125,7 +125,7 @@ def _of_arms(
     positive = _is_positive(file, test, node)
     lost = body if positive else orelse
     if not positive and body and isinstance(body[-1], ast.Raise):
-        return None if left_out(file, body) and "kernel" in file.text else (Severity.ERROR, Confidence.MEDIUM)
+        return None if left_out(file, body) and file.holds(("kernel",)) else (Severity.ERROR, Confidence.MEDIUM)
     if not lost or left_out(file, lost) or (positive and isinstance(lost[0], ast.Raise)):
         return None
     text = "\n".join(ast.unparse(item)[:400] for item in lost)  # comments say nothing

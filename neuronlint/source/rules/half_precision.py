@@ -51,7 +51,7 @@ def _is_elsewhere(file: SourceFile, place: ast.AST) -> bool:
     if isinstance(place, ast.Call) and isinstance(keyword(place, "device"), ast.Constant):
         return True
     function = file.tree.function(place)
-    return "tensorrt" in file.text and function is not None and "tensorrt" in file.tree.segment(function, 100_000)
+    return file.holds(("tensorrt",)) and function is not None and "tensorrt" in file.tree.segment(function, 100_000)
 
 
 def _types(file: SourceFile) -> Iterator[Half]:

@@ -14,7 +14,7 @@ class SpawnLaunch(ApiRule):
 
     def passes(self, file: SourceFile, node: ast.AST, name: str) -> bool:
         """A script that sets the variables itself is in order, one that never leaves the CPU too."""
-        if "LOCAL_RANK" in file.text and "environ" in file.text:
+        if file.holds(("LOCAL_RANK",)) and file.holds(("environ",)):
             return _sets_local_rank(file)
         return not file.holds(("cuda", "nccl", "neuron", "xla", "accelerator"))
 
