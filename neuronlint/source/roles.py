@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from neuronlint.source.scopes import Scopes
 
 Loop = ast.For | ast.AsyncFor | ast.While
-_CALL_DEPTH = 3
-"""How many calls deep a function is followed from the loop that calls it."""
 _CALLS = 500
 """How many calls of methods of one name are looked at: generated code may have any number."""
 _RANK = re.compile(
@@ -84,11 +82,9 @@ class Roles:
         self._tested: dict[ast.expr, tuple[str, bool]] = {}
         self._exits: dict[Function, list[tuple[int, ast.expr]]] = {}
         self._forwards: dict[ast.ClassDef, set[str]] = {}
-        self._trains: set[Loop] | None = None
         self._called: dict[Function, list[ast.Call]] = {}
         self._marked: dict[ast.AST, list[ast.Call]] | None = None
         self._markers: list[ast.Call] | None = None
-        self._hot: dict[Function, Loop | None] = {}
 
     # frameworks
 
@@ -179,34 +175,6 @@ class Roles:
                 steps.append(call)
         return steps + self._names.calls("torch_xla.core.xla_model.optimizer_step")
 
-    def hot_loop(self, node: ast.AST) -> Loop | None:
-        """The training loop that runs a node once for each batch: around it, or around the calls of its function."""
-        for loop in self._tree.loops(node):
-            if self.trains(loop):
-                return loop
-        function = self._tree.function(node)
-        return self._calling_loop(function, _CALL_DEPTH) if function is not None else None
-
-    def trains(self, loop: Loop) -> bool:
-        """Whether a pass of a loop is a training step: it calls `backward` itself or by a function of this file."""
-        if self._trains is None:
-            self._trains = set()
-            for step in self.training:
-                if step.loop is not None:
-                    self._trains.add(step.loop)
-                elif step.function is not None:
-                    self._trains |= self._calling(step.function)
-        return loop in self._trains
-
-    def is_step_function(self, function: Function | None) -> bool:
-        """Whether a function, called once for each batch, does the step and holds no loop of its own around it."""
-        return any(step.loop is None and step.function is function for step in self.training)
-
-    def _calling(self, function: Function) -> set[Loop]:
-        """The loops whose own body calls a function (not an inner loop of theirs)."""
-        loops = (next(self._tree.loops(call), None) for call in self.calls_of(function))
-        return {loop for loop in loops if loop is not None}
-
     def calls_of(self, function: Function) -> list[ast.Call]:
         """The calls of a function of this file: of a method by `self`, or on what the file builds of its class."""
         owner = self._tree.class_of(function)
@@ -227,16 +195,6 @@ class Roles:
         _, bindings = self._scopes.lookup(receiver.id, receiver)
         built = [binding.value.func for binding in bindings if isinstance(binding.value, ast.Call)]
         return any(self._kinds.local_class(made) is owner for made in built)
-
-    def _calling_loop(self, function: Function, depth: int) -> Loop | None:
-        if function in self._hot:
-            return self._hot[function]
-        self._hot[function] = None
-        found: Loop | None = None
-        for call in self.calls_of(function) if depth else ():
-            found = found or self.hot_loop(call)
-        self._hot[function] = found
-        return found
 
     # markers
 
@@ -310,13 +268,6 @@ class Roles:
         return self._marked.get(loop, [])
 
     # evaluation and serving
-
-    def runs_model(self, loop: Loop) -> ast.Call | None:
-        """The first call of a module in a loop's own body, if there is one."""
-        for call in self._tree.of(ast.Call):
-            if self._kinds.of(call.func) & Kind.MODULE and next(self._tree.loops(call), None) is loop:
-                return call
-        return None
 
     def forward_of(self, node: ast.AST) -> Function | None:
         """The `forward` of a module of this file that a node lies in, or a method that it calls."""

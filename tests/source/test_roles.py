@@ -29,7 +29,8 @@ def train(model, optimizer, loader):
 def hot(file: SourceFile) -> set[str]:
     """The plain functions that are called once for each batch."""
     calls = [c for c in file.tree.of(ast.Call) if isinstance(c.func, ast.Name)]
-    return {c.func.id for c in calls if isinstance(c.func, ast.Name) and file.roles.hot_loop(c) is not None}
+    runs = {c.func.id: file.passes.of(c) for c in calls if isinstance(c.func, ast.Name)}
+    return {name for name, run in runs.items() if run is not None and run.trains}
 
 
 def test_a_loop_that_trains() -> None:

@@ -55,8 +55,8 @@ class RankGuarded(SourceRule):
             if not kind & Kind.TENSOR or kind & Kind.HOST:
                 continue
             guard = _rank_guard(file, call)
-            loop = file.roles.hot_loop(call) if guard is not None else None
-            marker = file.roles.marker_in(loop) if loop is not None else None
+            run = file.passes.of(call) if guard is not None else None
+            marker = file.roles.marker_in(run.loop) if run is not None and run.trains else None
             if guard is not None and marker is not None and call.lineno < marker.lineno:
                 yield self.at(
                     file,
