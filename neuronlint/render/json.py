@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from neuronlint import __version__
-from neuronlint.finding import Finding, Fix, Impact, Severity
+from neuronlint.finding import Evidence, Finding, Fix, Impact, Severity
 from neuronlint.knowledge.checks import rule_url
 
 if TYPE_CHECKING:
@@ -31,7 +33,22 @@ def render(report: Report, view: View) -> str:
         "models": [_model(model, view) for model in report.models],
         "summary": _summary(report),
     }
-    return json.dumps(data, indent=2) + "\n"
+    return _text(data) + "\n"
+
+
+def _text(data: dict[str, Any]) -> str:
+    """As `json.dumps`, which keeps every comma apart until the end: a report of many findings took a GiB."""
+    chunks = json.JSONEncoder(indent=2).iterencode(data)
+    parts: list[str] = []
+    while part := "".join(islice(chunks, 10_000)):
+        parts.append(part)
+    return "".join(parts)
+
+
+@lru_cache(maxsize=1024)
+def _evidence(items: tuple[Evidence, ...]) -> list[dict[str, str]]:
+    """One list for all findings that rest on the same; nobody changes it."""
+    return [{"kind": str(item.kind), "source": item.source, "sdk": item.sdk, "note": item.note} for item in items]
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
@@ -53,10 +70,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "op": finding.op,
         "count": finding.count,
         "help": finding.help,
-        "evidence": [
-            {"kind": str(item.kind), "source": item.source, "sdk": item.sdk, "note": item.note}
-            for item in finding.evidence
-        ],
+        "evidence": _evidence(finding.evidence),
         "compiler_code": finding.compiler_code,
         "impact": _impact(finding.impact),
         "fix": _fix(finding.fix),
