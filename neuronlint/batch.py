@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import warnings
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuronlint.analysis import Analysis, analyse
+from neuronlint.collecting import paused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -44,7 +46,7 @@ def _checked(
 ) -> Iterable[tuple[Analysis, str]]:
     workers = min(jobs or os.cpu_count() or 1, -(-len(paths) // _CHUNK))
     if workers <= 1 or len(paths) < _WORTH_PROCESSES:
-        with warnings.catch_warnings():
+        with paused(), warnings.catch_warnings():  # not file by file: each end of a pause has a price
             warnings.simplefilter("ignore")  # those that Python's parser has for the user's code
             yield from map(one, paths)
         return
@@ -52,8 +54,14 @@ def _checked(
     from concurrent.futures import ProcessPoolExecutor
 
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    with ProcessPoolExecutor(workers, context, initializer=warnings.simplefilter, initargs=("ignore",)) as pool:
+    with ProcessPoolExecutor(workers, context, initializer=_prepare) as pool:
         yield from pool.map(one, paths, chunksize=_CHUNK)
+
+
+def _prepare() -> None:
+    """Sets a process up that does nothing but check files."""
+    warnings.simplefilter("ignore")
+    gc.disable()
 
 
 def _one(path: str, stack: Stack, kept: bool) -> tuple[Analysis, str]:
