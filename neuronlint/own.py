@@ -24,19 +24,12 @@ def own_finding(
         name=rule.name,
         severity=severity or rule.severity,
         confidence=Confidence.HIGH,
-        message=_filled(rule.headline, values),
+        message=checks.filled(rule.headline, values),
         span=span,
         model=model,
         module_path=module_path,
-        then=_filled(rule.then.get("*", ""), values),
+        then=checks.filled(rule.then.get("*", ""), values),
         help=advice or "; ".join(rule.help) or None,
         evidence=rule.evidence,
         fix=fix,
     )
-
-
-def _filled(template: str, values: dict[str, str]) -> str:
-    """The template with its values put in as they are: braces inside a value stay braces."""
-    for name, value in values.items():
-        template = template.replace(f"{{{name}}}", value)
-    return template

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from neuronlint.data import load_toml, rules_root
 from neuronlint.errors import ConfigurationError, KnowledgeError
-from neuronlint.finding import Evidence, EvidenceKind, Severity
+from neuronlint.finding import Evidence, Severity
+from neuronlint.knowledge.evidence import evidence_of
 from neuronlint.nearest import nearest
 from neuronlint.stack import Stack, sdk_matches
 
@@ -105,6 +107,16 @@ def by_stack(texts: Mapping[str, str], stack: Stack) -> str:
     return next((texts[key] for key in keys if key in texts), "")
 
 
+def keyed(value: str | Mapping[str, str]) -> Mapping[str, str]:
+    """A text for every stack, or one for each, as `by_stack` takes it."""
+    return {"*": value} if isinstance(value, str) else value
+
+
+def filled(template: str, words: Mapping[str, str]) -> str:
+    """A template with its `{words}` put in as they are; a word that is not given stands as it is."""
+    return re.sub(r"\{(\w+)\}", lambda match: words.get(match[1], match[0]), template)
+
+
 def fits(row: Mapping[str, str], stack: Stack) -> bool:
     """Whether a stack has every word of a row (target, frontend, execution, mode; `sdk` is a range)."""
     for key, wanted in row.items():
@@ -177,21 +189,17 @@ def _check(row: Mapping[str, Any]) -> Check:
         severity=Severity(row["severity"]),
         severity_on=tuple(row.get("severity_on", ())),
         headline=text["headline"],
-        then=_then(text.get("then", {})),
+        then=keyed(text.get("then", {})),
         help=() if isinstance(text.get("help"), dict) else _texts(text.get("help", ())),
         advice=text["help"] if isinstance(text.get("help"), dict) else {},
         reported=tuple(_snippet(item) for item in row.get("bad", ())),
         passed=tuple(_snippet(item) for item in row.get("good", ())),
-        evidence=tuple(_evidence(item) for item in row.get("evidence", ())),
+        evidence=evidence_of(row.get("evidence", ())),
         compiler_code=next((e["compiler_code"] for e in row.get("evidence", ()) if "compiler_code" in e), None),
         stacks=tuple(row.get("stacks", ())),
         patterns=tuple(row.get("patterns", ())),
         superseded_by=tuple(row.get("superseded_by", ())),
     )
-
-
-def _then(value: Any) -> Mapping[str, str]:
-    return {"*": value} if isinstance(value, str) else dict(value)
 
 
 def _texts(value: Any) -> tuple[str, ...]:
@@ -200,7 +208,3 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 def _snippet(row: Mapping[str, Any]) -> Snippet:
     return Snippet(row["code"], tuple(row.get("inputs", ())), dict(row.get("stack", {})), tuple(row.get("imports", ())))
-
-
-def _evidence(row: Mapping[str, Any]) -> Evidence:
-    return Evidence(EvidenceKind(row["kind"]), row["source"], row.get("sdk", "*"), row.get("note", ""))

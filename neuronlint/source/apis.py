@@ -9,13 +9,14 @@ from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from typing import Any, ClassVar
 
-from neuronlint.data import load_toml, rules_root
-from neuronlint.finding import Confidence, Evidence, EvidenceKind, Finding, Fix, Severity
-from neuronlint.knowledge.checks import by_stack
+from neuronlint.finding import Confidence, Evidence, Finding, Fix, Severity
+from neuronlint.knowledge.checks import by_stack, keyed
+from neuronlint.knowledge.evidence import evidence_of
 from neuronlint.source.edits import deleted
 from neuronlint.source.file import SourceFile
 from neuronlint.source.reach import after_check, for_other_library
 from neuronlint.source.rules.base import SourceRule
+from neuronlint.source.tables import table as named
 from neuronlint.source.tree import constant
 from neuronlint.stack import Stack, sdk_matches
 
@@ -189,21 +190,17 @@ def _used_as(table: str, code: str) -> tuple[str, ...]:
 @cache
 def rows(table: str, code: str) -> tuple[Api, ...]:
     """The rows of one rule, in the order of the table."""
-    data = load_toml(rules_root() / "source" / "apis" / f"{table}.toml")
-    return tuple(_api(row) for row in data["api"] if row["code"] == code)
+    return tuple(_api(row) for row in named(f"apis/{table}")["api"] if row["code"] == code)
 
 
 def _api(row: Mapping[str, Any]) -> Api:
     return Api(
         tuple(row["names"]),
         row["use"],
-        _keyed(row.get("severity", {})),
-        _keyed(row.get("then", {})),
-        _keyed(row.get("help", {})),
-        tuple(
-            Evidence(EvidenceKind(e["kind"]), e["source"], e.get("sdk", "*"), e.get("note", ""))
-            for e in row["evidence"]
-        ),
+        keyed(row.get("severity", {})),
+        keyed(row.get("then", {})),
+        keyed(row.get("help", {})),
+        evidence_of(row["evidence"]),
         Confidence(row.get("confidence", "high")),
         row.get("sdk", "*"),
         row.get("guarded", "info"),
@@ -212,7 +209,3 @@ def _api(row: Mapping[str, Any]) -> Api:
         row.get("words", {}),
         tuple(row.get("patterns", ())),
     )
-
-
-def _keyed(value: str | Mapping[str, str]) -> Mapping[str, str]:
-    return {"*": value} if isinstance(value, str) else value

@@ -9,14 +9,14 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
 
-from neuronlint.data import load_toml, rules_root
 from neuronlint.finding import Confidence, Evidence, Finding, Fix, Severity
-from neuronlint.knowledge.checks import by_stack
+from neuronlint.knowledge.checks import by_stack, keyed
+from neuronlint.knowledge.evidence import evidence_of
 from neuronlint.source.edits import replaced
-from neuronlint.source.evidence import evidence, keyed
 from neuronlint.source.file import SourceFile
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.spread import given as given_to
+from neuronlint.source.tables import table as named
 from neuronlint.source.tree import dotted, keyword
 from neuronlint.source.values import Value, is_cuda_test, values
 from neuronlint.stack import Stack, sdk_matches
@@ -169,9 +169,7 @@ def _fix(file: SourceFile, call: ast.Call | None, given: ast.expr, row: Argument
 
 @cache
 def _rows(table: str) -> tuple[Argument, ...]:
-    return tuple(
-        _argument(row) for row in load_toml(rules_root() / "source" / "arguments" / f"{table}.toml")["argument"]
-    )
+    return tuple(_argument(row) for row in named(f"arguments/{table}")["argument"])
 
 
 def _argument(row: Mapping[str, Any]) -> Argument:
@@ -184,7 +182,7 @@ def _argument(row: Mapping[str, Any]) -> Argument:
         then=keyed(row.get("then", {})),
         then_guarded=keyed(row.get("then_guarded", {})),
         help=keyed(row.get("help", {})),
-        evidence=evidence(row),
+        evidence=evidence_of(row["evidence"]),
         confidence=Confidence(row.get("confidence", "high")),
         sdk=row.get("sdk", "*"),
         fix=row.get("fix", ""),

@@ -10,8 +10,8 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from neuronlint.data import load_toml, rules_root
 from neuronlint.source.scopes import Binding, Scope, Scopes
+from neuronlint.source.tables import table
 from neuronlint.source.tree import FUNCTIONS, Function, SourceTree, argument
 
 if TYPE_CHECKING:
@@ -66,19 +66,14 @@ _WORDS = {
 
 
 @cache
-def _tables() -> dict[str, Any]:
-    return load_toml(rules_root() / "source" / "kinds.toml")
-
-
-@cache
-def _word(table: str, name: str) -> str:
+def _word(section: str, name: str) -> str:
     """The word of the first row of a table that fits a name."""
-    return next((word for glob, word in _tables()[table] if fnmatchcase(name, glob)), "")
+    return next((word for glob, word in table("kinds")[section] if fnmatchcase(name, glob)), "")
 
 
 @cache
 def _methods(what: str) -> frozenset[str]:
-    return frozenset(_tables()["methods"][what])
+    return frozenset(table("kinds")["methods"][what])
 
 
 Imported = Callable[[str], "tuple[SourceFile, str] | None"]

@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from neuronlint.source.loaders import DataLoader
-from neuronlint.source.roles import Loop, table
+from neuronlint.source.roles import Loop
+from neuronlint.source.tables import table
 from neuronlint.source.tree import constant, dotted
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _over(file: SourceFile, name: str, seen_from: ast.AST) -> Iterator[Loop]:
 def _aliases(file: SourceFile, name: str) -> set[str]:
     """A loader's name and those of what wraps it: `MpDeviceLoader(loader, device)`, `accelerator.prepare(loader)`."""
     found = {name}
-    wrappers = set(table()["marking_loaders"])
+    wrappers = set(table("roles")["marking_loaders"])
     for value in _calls_by_argument(file).get(name, ()):
         assign = file.tree.parent(value)
         if not isinstance(assign, ast.Assign) or not any(dotted(item) == name for item in value.args):

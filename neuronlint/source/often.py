@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from neuronlint.source.roles import table
+from neuronlint.source.tables import table
 from neuronlint.source.tree import LOOPS, SourceTree, dotted
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Often:
         if isinstance(last, (ast.Break, ast.Return)):
             return isinstance(top, LOOPS)
         if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
-            return self._names.is_any(last.value.func, table()["exits"])
+            return self._names.is_any(last.value.func, table("roles")["exits"])
         return False
 
     def is_seldom(self, test: ast.expr, depth: int = 3) -> bool:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from neuronlint.source.kinds import Kind, Kinds
 from neuronlint.source.often import EACH, ONCE, RARELY, Often
-from neuronlint.source.roles import Loop, Roles, table
+from neuronlint.source.roles import Loop, Roles
+from neuronlint.source.tables import table
 from neuronlint.source.tree import FUNCTIONS, Function, SourceTree, dotted
 
 if TYPE_CHECKING:
@@ -223,7 +224,7 @@ class Passes:
         return bool(re.search(r"loss|criterion|metric", dotted(call.func), re.I))
 
     def _without_gradients(self, node: ast.Call) -> bool:
-        names = table()["no_grad"]
+        names = table("roles")["no_grad"]
         for up in self._tree.ancestors(node):
             if isinstance(up, (ast.With, ast.AsyncWith)):
                 if any(self._names.is_any(_called(item.context_expr), names) for item in up.items):

@@ -5,22 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from neuronlint.data import load_toml, rules_root
 from neuronlint.finding import Confidence
 from neuronlint.source.kinds import Kind
 from neuronlint.source.passes import position
+from neuronlint.source.tables import table
 from neuronlint.source.tree import argument, constant
 
 if TYPE_CHECKING:
     from neuronlint.source.file import SourceFile
-
-
-@cache
-def _table() -> dict[str, Any]:
-    return load_toml(rules_root() / "source" / "reads.toml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +41,7 @@ def reads(file: SourceFile) -> list[Read]:
 
 
 def _method_reads(file: SourceFile) -> Iterator[Read]:
-    for call in file.names.methods(*_table()["methods"]):
+    for call in file.names.methods(*table("reads")["methods"]):
         if isinstance(call.func, ast.Attribute) and not call.args:
             sure = on_device(file, call.func.value)
             if sure is None and call.func.attr == "item" and _may_be_tensor(file, call.func.value):
@@ -82,12 +76,12 @@ def _may_be_tensor(file: SourceFile, node: ast.expr) -> bool:
 
 
 def _call_reads(file: SourceFile) -> Iterator[Read]:
-    table = _table()
-    for call in file.names.calls(*table["calls"]):
+    known = table("reads")
+    for call in file.names.calls(*known["calls"]):
         sure = on_device(file, call.args[0]) if call.args else None
         if sure is not None:
             yield Read(call, call.args[0], sure)
-    for call in (*file.names.calls(*table["sinks"]), *file.names.methods(*table["sink_methods"])):
+    for call in (*file.names.calls(*known["sinks"]), *file.names.methods(*known["sink_methods"])):
         for value in _given(call):
             sure = on_device(file, value)
             if sure is not None:

@@ -6,11 +6,11 @@ import ast
 import re
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from neuronlint.data import load_toml, rules_root
 from neuronlint.source.kinds import Imported, Kind, Kinds
+from neuronlint.source.tables import table
 from neuronlint.source.tree import FUNCTIONS, Function, SourceTree, argument, constant, dotted
 
 if TYPE_CHECKING:
@@ -33,15 +33,10 @@ _AVAILABLE = re.compile(
 _DEVICE_NAMES = ("cuda", "neuron", "xla", "cpu", "mps", "xpu", "hpu", "npu", "mlu", "musa", "sdaa")
 
 
-@cache
-def table() -> dict[str, Any]:
-    return load_toml(rules_root() / "source" / "roles.toml")
-
-
 @lru_cache(maxsize=1 << 16)
 def _frameworks_of(name: str) -> tuple[str, ...]:
     """The frameworks that a name belongs to: asked again for every file."""
-    rows = table()["frameworks"].items()
+    rows = table("roles")["frameworks"].items()
     return tuple(key for key, globs in rows if any(fnmatchcase(name, glob) for glob in globs))
 
 
@@ -202,7 +197,7 @@ class Roles:
     def markers(self) -> list[ast.Call]:
         """The calls that cut the lazy graph, by themselves or by a function of this file that does."""
         if self._markers is None:
-            known = table()
+            known = table("roles")
             barriers = self._names.calls(*known["barrier_markers"])
             direct = [
                 *self._names.calls(*known["markers"]),
@@ -252,7 +247,7 @@ class Roles:
     @property
     def has_marking_loader(self) -> bool:
         """Whether a loader of the file marks the step by itself."""
-        return bool(self._names.calls(*table()["marking_loaders"]))
+        return bool(self._names.calls(*table("roles")["marking_loaders"]))
 
     def marker_in(self, loop: ast.AST) -> ast.Call | None:
         """The first step marker within a loop."""
@@ -377,7 +372,7 @@ class Roles:
 
     def _tested_call(self, test: ast.Call, depth: int) -> tuple[str, bool]:
         for name in self._names.of(test.func):
-            for what, globs in table()["guards"].items():
+            for what, globs in table("roles")["guards"].items():
                 if name in globs or (name.startswith(".") and any(item.endswith(name) for item in globs)):
                     return what, True
             if name == "bool" and test.args:

@@ -10,7 +10,7 @@ from neuronlint.data import load_toml, rules_root
 
 @cache
 def table(name: str) -> dict[str, Any]:
-    """A file of `rules/source/`, by its plain name."""
+    """A file of `rules/source/`, by its name without the suffix, as in `kinds` or `apis/cuda`."""
     return load_toml(rules_root() / "source" / f"{name}.toml")
 
 

@@ -12,9 +12,10 @@ from neuronlint.call import OperatorCall
 from neuronlint.finding import Confidence, Finding, Severity, Span
 from neuronlint.graph.opgraph import CallNode, CaptureEvent, GraphInput, OpGraph
 from neuronlint.graph.rules import findings, rules
-from neuronlint.graph.rules.base import describe, filled, limited
+from neuronlint.graph.rules.base import describe, limited
 from neuronlint.graph.summary import model_report
 from neuronlint.knowledge import Knowledge, Placement, Reason
+from neuronlint.knowledge.checks import filled
 from neuronlint.knowledge.facts import shipped_facts
 from neuronlint.knowledge.hlo import shipped_hlo
 from neuronlint.knowledge.operators import OperatorRow, OperatorTable

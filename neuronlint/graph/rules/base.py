@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,7 +12,7 @@ from neuronlint.finding import Confidence, Finding, Neighbour, Neighbourhood, Se
 from neuronlint.graph.opgraph import CallNode, CaptureEvent, OpGraph
 from neuronlint.knowledge import Advice, Knowledge, Placement, Verdict
 from neuronlint.knowledge.attributes import named_arguments
-from neuronlint.knowledge.checks import Check, check
+from neuronlint.knowledge.checks import Check, check, filled
 from neuronlint.stack import Stack
 
 SHOWN_OPERANDS, SHOWN_RESULTS = 3, 2
@@ -166,11 +165,6 @@ class VerdictRule(GraphRule):
         for advice in verdict.advice:
             if advice.family == self.code:
                 yield advice, self.at_advice(context, node, advice)
-
-
-def filled(template: str, words: Mapping[str, str]) -> str:
-    """A template with its `{words}` replaced; a word that is not given stands as it is."""
-    return re.sub(r"\{(\w+)\}", lambda match: words.get(match[1], match[0]), template)
 
 
 def counted(number: int, noun: str) -> str:

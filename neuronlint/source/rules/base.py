@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from neuronlint.finding import Confidence, Evidence, Finding, Fix, Severity
-from neuronlint.knowledge.checks import Check, check, fits
+from neuronlint.knowledge.checks import Check, by_stack, check, filled, fits, keyed
+from neuronlint.knowledge.evidence import evidence_of
 from neuronlint.source.file import SourceFile
 from neuronlint.source.rules.index import RULES
 from neuronlint.stack import Stack
@@ -78,6 +79,34 @@ class SourceRule:
             unless=unless,
         )
 
+    def at_row(
+        self,
+        file: SourceFile,
+        node: ast.AST,
+        stack: Stack,
+        row: Mapping[str, Any],
+        *,
+        fix: Fix | None = None,
+        **words: str,
+    ) -> Finding:
+        """A finding that a row of a table speaks of: its `severity`, `confidence`, `then` and `help`, each for every
+        stack or by stack. A severity that it leaves out is the rule's own."""
+        severity = by_stack(keyed(row.get("severity", {})), stack)
+        return self.at(
+            file,
+            node,
+            stack,
+            severity=Severity(severity) if severity else None,
+            confidence=Confidence(by_stack(keyed(row.get("confidence", "high")), stack)),
+            then=by_stack(keyed(row["then"]), stack),
+            advice=by_stack(keyed(row["help"]), stack),
+            evidence=evidence_of(row["evidence"]),
+            fix=fix,
+            head=True,
+            unless=(),
+            **words,
+        )
+
     def switched_off(self, file: SourceFile, node: ast.AST, finding: Finding) -> Finding:
         """The same finding at info level where a guard on CUDA rightly switches the code off on the chip."""
         guard = file.roles.guarded(node, "cuda", "other-device")
@@ -86,10 +115,3 @@ class SourceRule:
         return replace(
             finding, severity=Severity.INFO, then=f"it never runs there: {file.tree.segment(guard.node, 40)}"
         )
-
-
-def filled(template: str, words: Mapping[str, str]) -> str:
-    """A template with its words put in; braces inside a word stay braces."""
-    for name, value in words.items():
-        template = template.replace(f"{{{name}}}", value)
-    return template

@@ -6,10 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from neuronlint.finding import Confidence, Finding, Fix, Severity
-from neuronlint.knowledge.checks import by_stack
+from neuronlint.finding import Finding, Fix, Severity
 from neuronlint.source.edits import deleted
-from neuronlint.source.evidence import evidence, keyed
 from neuronlint.source.file import SourceFile
 from neuronlint.source.reach import Reach, chosen
 from neuronlint.source.rules.base import SourceRule
@@ -30,18 +28,7 @@ class DiffusersOffload(SourceRule):
                 if isinstance(call.func, ast.Attribute) and dotted(call.func.value) == "self":
                     continue  # a pipeline that does again what it was told to
                 how = chosen(file, call)
-                finding = self.at(
-                    file,
-                    call,
-                    stack,
-                    severity=Severity(by_stack(keyed(row["severity"]), stack)),
-                    confidence=Confidence(by_stack(keyed(row.get("confidence", "high")), stack)),
-                    then=by_stack(keyed(row["then"]), stack),
-                    advice=by_stack(keyed(row["help"]), stack),
-                    evidence=evidence(row),
-                    fix=_fix(file, call),
-                    name=name,
-                )
+                finding = self.at_row(file, call, stack, row, fix=_fix(file, call), name=name)
                 yield self.switched_off(file, call, _weighed(finding, how))
 
 

@@ -9,11 +9,10 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
 
-from neuronlint.finding import Confidence, Finding, Fix, Severity
-from neuronlint.knowledge.checks import by_stack
+from neuronlint.finding import Finding, Fix
+from neuronlint.knowledge.checks import by_stack, keyed
 from neuronlint.source.edits import deleted, replaced
 from neuronlint.source.environment import Setting, settings
-from neuronlint.source.evidence import evidence, keyed
 from neuronlint.source.file import SourceFile
 from neuronlint.source.guarding import of_other_framework, xla_guard
 from neuronlint.source.rules.base import SourceRule
@@ -31,18 +30,14 @@ class EnvironmentVariable(SourceRule):
             return
         for setting in settings(file):
             row = _row(setting.name)
-            severity = by_stack(keyed(row["severity"]), stack) if row else "off"
-            if row is None or severity == "off" or _is_well(file, setting, row):
+            off = row is None or by_stack(keyed(row["severity"]), stack) == "off"
+            if row is None or off or _is_well(file, setting, row):
                 continue
-            finding = self.at(
+            finding = self.at_row(
                 file,
                 setting.node,
                 stack,
-                severity=Severity(severity),
-                confidence=Confidence.HIGH,
-                then=by_stack(keyed(row["then"]), stack),
-                advice=by_stack(keyed(row["help"]), stack),
-                evidence=evidence(row),
+                row,
                 fix=_fix(file, setting, row),
                 name=setting.name,
                 says=by_stack(keyed(row.get("says", "has no effect on the chip")), stack),

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from neuronlint.finding import Finding
-from neuronlint.source.evidence import evidence
 from neuronlint.source.file import SourceFile
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tables import table
@@ -36,14 +35,8 @@ class HfInferenceClass(SourceRule):
                     trains = _trains(file)
                 if trains != row["trains"] or not (trains or file.holds(_INFERS)):
                     continue
-                yield self.at(
-                    file,
-                    calls[0],
-                    stack,
-                    then=row["then"],
-                    advice=row["help"],
-                    evidence=evidence(row),
-                    name=name.split(".", 1)[1].removesuffix(".from_pretrained"),
+                yield self.at_row(
+                    file, calls[0], stack, row, name=name.split(".", 1)[1].removesuffix(".from_pretrained")
                 )
                 return
 

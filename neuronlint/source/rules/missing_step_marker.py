@@ -11,9 +11,9 @@ from neuronlint.source.file import SourceFile
 from neuronlint.source.host_script import stays_on_host
 from neuronlint.source.marks import MARKING_LOADER, STEP_MARKER
 from neuronlint.source.passes import EACH, TrainingLoop, position
-from neuronlint.source.roles import table
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.rules.lbfgs_closure import is_lbfgs_step
+from neuronlint.source.tables import table
 from neuronlint.stack import Stack
 
 _MICRO = "put `torch_xla.sync()` at the end of every micro-batch, outside the branch that steps, and after the step"
@@ -49,7 +49,7 @@ class MissingStepMarker(SourceRule):
 
     def _loose(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         """Functions that do a step and are called from a loop of another file, if from any."""
-        made = file.names.calls(*table()["compilers"])
+        made = file.names.calls(*table("roles")["compilers"])
         for step in file.roles.training:
             function = step.function
             if step.loop is not None or function is None or not step.steps or file.passes.chain(step.backward):

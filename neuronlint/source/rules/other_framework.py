@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Any
 
-from neuronlint.finding import Finding, Severity
-from neuronlint.knowledge.checks import by_stack
+from neuronlint.finding import Finding
 from neuronlint.source.apis import imports
-from neuronlint.source.evidence import evidence, keyed
 from neuronlint.source.file import SourceFile
 from neuronlint.source.reach import Reach, reach
 from neuronlint.source.rules.base import SourceRule
@@ -31,17 +29,7 @@ class OtherFramework(SourceRule):
             node = _of_program(file, row, brought) if "builds" in row else _of_package(file, row, brought)
             if node is None:
                 continue
-            yield self.at(
-                file,
-                node,
-                stack,
-                severity=Severity(row["severity"]),
-                then=row["then"],
-                advice=by_stack(keyed(row["help"]), stack),
-                evidence=evidence(row),
-                name=row["name"],
-                says=row["says"],
-            )
+            yield self.at_row(file, node, stack, row, name=row["name"], says=row["says"])
             return
 
 

@@ -6,9 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from neuronlint.finding import Finding, Severity
-from neuronlint.knowledge.checks import by_stack
-from neuronlint.source.evidence import evidence, keyed
+from neuronlint.finding import Finding
 from neuronlint.source.file import SourceFile
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tables import table
@@ -24,16 +22,7 @@ class ProfilingHook(SourceRule):
         for row in table("profiling")["hook"]:
             node = next(_places(file, row), None)
             if node is not None:
-                yield self.at(
-                    file,
-                    node,
-                    stack,
-                    severity=Severity(row["severity"]),
-                    then=row["then"],
-                    advice=by_stack(keyed(row["help"]), stack),
-                    evidence=evidence(row),
-                    name=row["name"],
-                )
+                yield self.at_row(file, node, stack, row, name=row["name"])
 
 
 def _places(file: SourceFile, row: dict[str, Any]) -> Iterator[ast.AST]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from neuronlint.finding import Finding, Severity
 from neuronlint.source.file import SourceFile
 from neuronlint.source.passes import TrainingLoop, position
-from neuronlint.source.roles import table
 from neuronlint.source.rules.base import SourceRule
+from neuronlint.source.tables import table
 from neuronlint.stack import Stack
 
 
@@ -49,11 +49,11 @@ class SeveralMarkers(SourceRule):
         if isinstance(item.loop, ast.While):
             return False
         for node in ast.walk(item.loop.iter):
-            if isinstance(node, ast.Call) and file.names.is_any(node.func, table()["marking_loaders"]):
+            if isinstance(node, ast.Call) and file.names.is_any(node.func, table("roles")["marking_loaders"]):
                 return True
             if isinstance(node, ast.Name):
                 _, bindings = file.scopes.lookup(node.id, node)
                 made = [binding.value.func for binding in bindings if isinstance(binding.value, ast.Call)]
-                if any(file.names.is_any(func, table()["marking_loaders"]) for func in made):
+                if any(file.names.is_any(func, table("roles")["marking_loaders"]) for func in made):
                     return True
         return False

@@ -9,8 +9,8 @@ from neuronlint.finding import Confidence, Finding
 from neuronlint.source.file import SourceFile
 from neuronlint.source.lazy import runs_lazily
 from neuronlint.source.passes import position
-from neuronlint.source.roles import table
 from neuronlint.source.rules.base import SourceRule
+from neuronlint.source.tables import table
 from neuronlint.source.tree import dotted
 from neuronlint.stack import Stack
 
@@ -88,7 +88,7 @@ class TimingWithoutSync(SourceRule):
 
     def _waits(self, file: SourceFile) -> list[ast.AST]:
         """What waits for the device: reads, synchronisation, and calls that may do either in their own code."""
-        markers = file.names.calls(*table()["markers"])
+        markers = file.names.calls(*table("roles")["markers"])
         methods = file.names.methods("synchronize", "wait_device_ops", "item", "cpu", "numpy", "tolist")
         direct = [
             *(read.node for read in file.reads),

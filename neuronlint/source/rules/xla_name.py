@@ -9,12 +9,12 @@ from pathlib import PurePosixPath
 from typing import ClassVar
 
 from neuronlint.finding import Finding, Fix, Severity
+from neuronlint.knowledge.checks import filled
 from neuronlint.source.apis import Api, ApiRule
 from neuronlint.source.edits import replaced
 from neuronlint.source.file import SourceFile
 from neuronlint.source.guarding import xla_guard
 from neuronlint.source.literals import names_device
-from neuronlint.source.rules.base import filled
 from neuronlint.source.tables import table
 from neuronlint.source.tree import FUNCTIONS, argument, keyword
 from neuronlint.stack import Stack
