@@ -12,7 +12,7 @@ from neuronlint.source.cuda_sinks import is_foreign, use_of
 from neuronlint.source.cuda_tests import AVAILABLE, COMPARED, asks, is_aware, is_cuda, pattern
 from neuronlint.source.guarding import in_test, moves, serves_provider
 from neuronlint.source.kinds import Kind
-from neuronlint.source.tree import FUNCTIONS, constant, dotted
+from neuronlint.source.tree import FUNCTIONS, constant, dotted, position
 
 if TYPE_CHECKING:
     from neuronlint.source.file import SourceFile
@@ -50,7 +50,7 @@ def _kept(file: SourceFile, found: list[Place]) -> tuple[Place, ...]:
     for place in found:
         if place.node not in kept and (judged := _judged(file, place)) is not None:
             kept[place.node] = judged
-    return tuple(sorted(kept.values(), key=lambda p: (getattr(p.node, "lineno", 0), getattr(p.node, "col_offset", 0))))
+    return tuple(sorted(kept.values(), key=lambda place: position(place.node)))
 
 
 def _judged(file: SourceFile, place: Place) -> Place | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from neuronlint.source.cuda_tests import is_cuda, names_device, pattern
 from neuronlint.source.tables import table
-from neuronlint.source.tree import constant, dotted, keyword
+from neuronlint.source.tree import constant, defaulted, dotted, keyword
 
 if TYPE_CHECKING:
     from neuronlint.source.file import SourceFile
@@ -165,10 +165,7 @@ def _holds_device(file: SourceFile, target: ast.AST) -> bool:
 
 
 def _is_device_default(file: SourceFile, args: ast.arguments, node: ast.AST) -> bool:
-    positional = [*args.posonlyargs, *args.args]
-    pairs = [*zip(positional[len(positional) - len(args.defaults) :], args.defaults, strict=False)]
-    pairs += [(arg, default) for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=False) if default]
-    name = next((arg.arg for arg, default in pairs if default is node), "")
+    name = defaulted(args, node)
     return names_device(name) and not _is_foreign_alone(file, args, name)
 
 

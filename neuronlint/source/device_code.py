@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from neuronlint.source.lazy import runs_lazily
-from neuronlint.source.passes import ONCE
+from neuronlint.source.often import ONCE
 from neuronlint.source.tree import Function, argument, constant
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from neuronlint.finding import Edit
+from neuronlint.source.tree import position
 
 if TYPE_CHECKING:
     from neuronlint.source.file import SourceFile
@@ -40,7 +41,7 @@ def _is_alone(file: SourceFile, statement: ast.stmt) -> bool:
 def _arguments(call: ast.Call) -> list[ast.expr | ast.keyword]:
     """The arguments of a call in source order."""
     every: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
-    return sorted(every, key=lambda item: (item.lineno, item.col_offset))
+    return sorted(every, key=position)
 
 
 def without_keyword(file: SourceFile, call: ast.Call, name: str) -> Edit | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from neuronlint.source.scopes import Binding, Scope, Scopes
 from neuronlint.source.tables import table
-from neuronlint.source.tree import FUNCTIONS, Function, SourceTree, argument
+from neuronlint.source.tree import FUNCTIONS, Function, SourceTree, argument, defaults, position
 
 if TYPE_CHECKING:
     from neuronlint.source.file import SourceFile
@@ -213,7 +213,7 @@ class Kinds:
         """The bindings that may hold at a node, by the order of the source: back to the first that must."""
         if len(bindings) == 1 or self._scopes.of(node) is not scope:
             return bindings
-        here = (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
+        here = position(node)
         ordered = self._ordered.get(id(bindings))
         if ordered is None:
             ordered = self._ordered[id(bindings)] = sorted(bindings, key=_after)
@@ -543,15 +543,11 @@ def _after(binding: Binding) -> tuple[int, int]:
     if binding.how == "assign" or binding.how == "augment":
         return (getattr(site, "end_lineno", 0), getattr(site, "end_col_offset", 0))
     target = getattr(site, "target", None) or getattr(site, "optional_vars", None) or site
-    return (getattr(target, "lineno", 0), getattr(target, "col_offset", 0))
+    return position(target)
 
 
 def _default(function: Function, name: str) -> ast.expr | None:
-    args = function.args
-    positional = [*args.posonlyargs, *args.args]
-    pairs = dict(zip([a.arg for a in positional[len(positional) - len(args.defaults) :]], args.defaults, strict=False))
-    pairs |= {a.arg: d for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=False) if d is not None}
-    return pairs.get(name)
+    return next((default for arg, default in defaults(function.args).items() if arg.arg == name), None)
 
 
 def _is_none(node: ast.expr) -> bool:

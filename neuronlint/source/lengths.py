@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from neuronlint.source.tree import Function, argument, constant, dotted, keyword
+from neuronlint.source.tree import FUNCTIONS, Function, argument, constant, defaults, dotted, keyword
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -138,7 +138,7 @@ class Lengths:
     def _of_function(
         self, function: Function, node: ast.Call, values: Mapping[str, ast.expr | int] | None, depth: int
     ) -> int | None:
-        results = [item for item in self._file.tree.of(ast.Return) if self._file.tree.function(item) is function]
+        results = self._file.tree.returns(function)
         given = self._given(function, node, values, skip=0)
         return self.length(results[0].value, given, depth - 1) if len(results) == 1 else None
 
@@ -147,10 +147,10 @@ class Lengths:
     ) -> Values:
         """What a call gives to the parameters of a function; whole numbers as such, since names differ between both."""
         args = [*function.args.posonlyargs, *function.args.args][skip:]
-        defaults = dict(zip([a.arg for a in args[::-1]], function.args.defaults[::-1], strict=False))
+        defaulted = defaults(function.args)
         found: Values = {}
         for place, arg in enumerate(args):
-            node = argument(call, place, arg.arg) or defaults.get(arg.arg)
+            node = argument(call, place, arg.arg) or defaulted.get(arg)
             if node is not None:
                 number = self.number(node, values, _DEPTH - 2)
                 found[arg.arg] = node if number is None else number
@@ -174,8 +174,8 @@ class Lengths:
             return None
         if bindings[0].how == "assign":
             return bindings[0].value
-        function = self._file.tree.parent(self._file.tree.parent(bindings[0].site) or node)
-        if bindings[0].how != "parameter" or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        arg = bindings[0].site
+        function = self._file.tree.parent(self._file.tree.parent(arg) or node)
+        if not isinstance(arg, ast.arg) or not isinstance(function, FUNCTIONS) or arg in function.args.kwonlyargs:
             return None
-        args = [*function.args.posonlyargs, *function.args.args]
-        return dict(zip([a.arg for a in args[::-1]], function.args.defaults[::-1], strict=False)).get(node.id)
+        return defaults(function.args).get(arg)

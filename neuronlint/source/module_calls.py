@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from neuronlint.source.tree import dotted
+from neuronlint.source.tree import dotted, position
 
 if TYPE_CHECKING:
     from neuronlint.source.file import SourceFile
@@ -20,7 +20,7 @@ def called_at(file: SourceFile, made: ast.Call) -> ast.Call:
         call for call in file.names.methods(name)
         if dotted(call.func) == f"self.{name}" and file.tree.class_of(call) is owner
     ]  # fmt: skip
-    return min(calls, key=lambda call: (call.lineno, call.col_offset)) if calls else made
+    return min(calls, key=position) if calls else made
 
 
 def _kept_as(file: SourceFile, made: ast.Call) -> str:

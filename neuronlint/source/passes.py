@@ -8,19 +8,18 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from neuronlint.source.kinds import Kind, Kinds
-from neuronlint.source.often import EACH, ONCE, RARELY, Often
+from neuronlint.source.often import EACH, Often
 from neuronlint.source.roles import Loop, Roles
 from neuronlint.source.tables import table
-from neuronlint.source.tree import FUNCTIONS, Function, SourceTree, dotted
+from neuronlint.source.tree import FUNCTIONS, Function, SourceTree, dotted, position
 
 if TYPE_CHECKING:
     from neuronlint.source.names import Names
     from neuronlint.source.scopes import Scopes
-
-__all__ = ["EACH", "ONCE", "RARELY", "Pass", "Passes", "TrainingLoop", "position"]
 
 _DEPTH = 3
 _CALLS = 6
@@ -55,26 +54,12 @@ class TrainingLoop:
 class Passes:
     """The passes of the loops of one file, worked out when asked for."""
 
-    __slots__ = (
-        "_around_training", "_callings", "_chains", "_evals", "_evaluates", "_kinds", "_marked", "_names", "_often",
-        "_roles", "_scopes", "_steps", "_training", "_trains", "_tree", "_with_backward", "_work", "_work_at",
-    )  # fmt: skip
-
     def __init__(self, tree: SourceTree, scopes: Scopes, names: Names, kinds: Kinds, roles: Roles) -> None:
         self._tree, self._scopes, self._names, self._kinds, self._roles = tree, scopes, names, kinds, roles
         self._callings: dict[tuple[Function, int], list[tuple[Step, ...]]] = {}
         self._chains: dict[ast.AST, list[Step]] = {}
         self._often = Often(tree, scopes, names)
-        self._training: list[TrainingLoop] | None = None
         self._evaluates: dict[Loop, ast.Call | None] = {}
-        self._work: list[ast.Call] | None = None
-        self._work_at: list[tuple[int, int]] | None = None
-        self._trains: set[Loop] | None = None
-        self._around_training: set[Loop] | None = None
-        self._with_backward: set[ast.AST] | None = None
-        self._marked: dict[Loop, list[tuple[ast.Call, int]]] | None = None
-        self._evals: dict[tuple[str, Function | None], tuple[int, int]] | None = None
-        self._steps: set[ast.Call] | None = None
 
     def of(self, node: ast.AST) -> Pass | None:
         """The innermost pass that runs a node, through the callers of its function; None where no loop of the file
@@ -115,38 +100,36 @@ class Passes:
         """The calls of a function; for a closure that calls `backward`, its own definition."""
         calls: list[ast.AST] = list(self._roles.calls_of(function))
         inner = self._tree.function(function) is not None or next(self._tree.loops(function), None) is not None
-        if not calls and inner and self._holds_backward(function):
+        if not calls and inner and function in self._with_backward:
             calls.append(function)
         return calls
 
-    def _holds_backward(self, function: Function) -> bool:
-        if self._with_backward is None:
-            calls = self._roles.backward_calls()
-            self._with_backward = {up for call in calls for up in self._tree.ancestors(call)}
-        return function in self._with_backward
+    @cached_property
+    def _with_backward(self) -> set[ast.AST]:
+        """What holds a call of `backward`."""
+        return {up for call in self._roles.backward_calls for up in self._tree.ancestors(call)}
 
     # training
 
-    @property
+    @cached_property
     def training(self) -> list[TrainingLoop]:
         """The loops of the file that train, one for each place of a step."""
-        if self._training is None:
-            self._training = list(self._training_loops())
-        return self._training
+        return list(self._training_loops())
 
     def trains(self, loop: Loop) -> bool:
-        if self._trains is None:
-            self._trains = {loop for item in self.training for loop in (item.loop, item.micro) if loop is not None}
         return loop in self._trains
 
+    @cached_property
+    def _trains(self) -> set[Loop]:
+        return {loop for item in self.training for loop in (item.loop, item.micro) if loop is not None}
+
     def _training_loops(self) -> Iterator[TrainingLoop]:
-        scaled = self._scaled()
         steps: dict[Loop, list[ast.Call]] = {}
-        for step in (*self._roles.optimizer_steps(), *scaled):
+        for step in (*self._roles.optimizer_steps, *self._scaled):
             for loop in self._innermost(step):
                 steps.setdefault(loop, []).append(step)
         seen: set[ast.AST] = set()
-        for backward in (*self._roles.backward_calls(), *scaled):
+        for backward in (*self._roles.backward_calls, *self._scaled):
             for path in self.paths(backward):
                 inner, *around = [loop for loop, _, _ in path]
                 outer = next((loop for loop in around[:2] if loop in steps), None)
@@ -159,19 +142,17 @@ class Passes:
         """The innermost loop of each way to a node."""
         return {path[0][0] for path in self.paths(node)}
 
+    @cached_property
     def _scaled(self) -> list[ast.Call]:
         """The calls `loss_scaler(loss, optimizer, …)` of objects that do both, as timm and its heirs have them."""
-        return (
-            [
-                call
-                for call in self._tree.of(ast.Call)
-                if len(call.args) > 1
-                and dotted(call.func).lower().endswith("scaler")
-                and self._kinds.of(call.args[1]) & Kind.OPTIMIZER
-            ]
-            if "scaler(" in self._tree.text
-            else []
-        )
+        if "scaler(" not in self._tree.text:
+            return []
+        named = [
+            call
+            for call in self._tree.of(ast.Call)
+            if len(call.args) > 1 and dotted(call.func).lower().endswith("scaler")
+        ]
+        return [call for call in named if self._kinds.of(call.args[1]) & Kind.OPTIMIZER]
 
     # evaluation and sampling
 
@@ -180,7 +161,7 @@ class Passes:
         if not any(word in self._tree.text for word in _NO_GRADIENTS):
             return None
         if loop not in self._evaluates:
-            self._evaluates[loop] = None if self._holds_training(loop) else self._model_call(loop)
+            self._evaluates[loop] = None if loop in self._around_training else self._model_call(loop)
         return self._evaluates[loop]
 
     @property
@@ -189,11 +170,11 @@ class Passes:
         loops = [*self._tree.for_loops, *self._tree.of(ast.While)]
         return [(loop, call) for loop in loops if (call := self.evaluates(loop)) is not None]
 
-    def _holds_training(self, loop: Loop) -> bool:
-        if self._around_training is None:
-            chains = ([item.loop, *(other for other, _, _ in self.chain(item.backward))] for item in self.training)
-            self._around_training = {other for chain in chains for other in chain}
-        return loop in self._around_training
+    @cached_property
+    def _around_training(self) -> set[Loop]:
+        """The loops that train, and those around them."""
+        chains = ([item.loop, *(other for other, _, _ in self.chain(item.backward))] for item in self.training)
+        return {other for chain in chains for other in chain}
 
     def _model_call(self, loop: Loop) -> ast.Call | None:
         if self._roles.forward_of(loop) is not None:
@@ -237,14 +218,18 @@ class Passes:
 
     def _is_in_eval_mode(self, node: ast.Call, function: Function) -> bool:
         """Whether `model.eval()` stands above a call of the model in a function that does not train."""
-        if self._evals is None:
-            self._evals = {}
-            for call in self._names.methods("eval"):
-                if isinstance(call.func, ast.Attribute):
-                    key = (dotted(call.func.value), self._tree.function(call))
-                    self._evals[key] = min(position(call), self._evals.get(key, position(call)))
         first = self._evals.get((dotted(node.func), function))
         return first is not None and first < position(node)
+
+    @cached_property
+    def _evals(self) -> dict[tuple[str, Function | None], tuple[int, int]]:
+        """Where each function first puts what goes by a name into evaluation mode."""
+        found: dict[tuple[str, Function | None], tuple[int, int]] = {}
+        for call in self._names.methods("eval"):
+            if isinstance(call.func, ast.Attribute):
+                key = (dotted(call.func.value), self._tree.function(call))
+                found[key] = min(position(call), found.get(key, position(call)))
+        return found
 
     def how_often(self, node: ast.AST, top: ast.AST) -> int:
         """How often a node runs within a loop or function: `EACH` pass, `RARELY`, or `ONCE`."""
@@ -256,28 +241,30 @@ class Passes:
 
     # order within a pass
 
-    @property
+    @cached_property
     def work(self) -> list[ast.Call]:
         """The calls that put work on the device, in source order: models, `backward`, optimizer steps."""
-        if self._work is None:
-            self._work = [call for call in self._tree.of(ast.Call) if self.is_work(call)]
-        return self._work
+        return [call for call in self._tree.of(ast.Call) if self.is_work(call)]
 
     def is_work(self, call: ast.Call) -> bool:
         """Whether a call puts work on the device."""
-        if self._steps is None:
-            scaled = self._scaled()
-            self._steps = {*self._roles.backward_calls(), *self._roles.optimizer_steps(), *scaled}
         return call in self._steps or self.runs_module(call)
+
+    @cached_property
+    def _steps(self) -> set[ast.Call]:
+        return {*self._roles.backward_calls, *self._roles.optimizer_steps, *self._scaled}
 
     def markers(self, loop: Loop) -> list[tuple[ast.Call, int]]:
         """The markers that run in the passes of a loop, each with how often it does."""
-        if self._marked is None:
-            self._marked = {}
-            for marker in self._roles.markers:
-                for around, _, how_often in self.chain(marker):
-                    self._marked.setdefault(around, []).append((marker, how_often))
         return self._marked.get(loop, [])
+
+    @cached_property
+    def _marked(self) -> dict[Loop, list[tuple[ast.Call, int]]]:
+        found: dict[Loop, list[tuple[ast.Call, int]]] = {}
+        for marker in self._roles.markers:
+            for around, _, how_often in self.chain(marker):
+                found.setdefault(around, []).append((marker, how_often))
+        return found
 
     def after_marker(self, node: ast.AST, run: Pass) -> bool:
         """Whether a marker stands before a node in its pass, with no device work in between."""
@@ -290,8 +277,6 @@ class Passes:
         if scope is None:
             return False
         here = position(node)
-        if self._work_at is None:
-            self._work_at = sorted(position(call) for call in self.work)
         for marker in self._roles.markers:
             end = self._end(marker)
             if marker is node or end > here or not self._tree.inside(marker, scope):
@@ -301,15 +286,15 @@ class Passes:
                 return True
         return False
 
+    @cached_property
+    def _work_at(self) -> list[tuple[int, int]]:
+        return sorted(position(call) for call in self.work)
+
     def _end(self, marker: ast.Call) -> tuple[int, int]:
         """Where a marker has done its work: past the block of `with torch_xla.step():`."""
         item = self._tree.parent(marker)
         node = self._tree.parent(item) if isinstance(item, ast.withitem) else marker
         return (getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0))
-
-
-def position(node: ast.AST) -> tuple[int, int]:
-    return (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
 
 
 def _called(node: ast.expr) -> ast.expr:

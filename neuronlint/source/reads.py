@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from neuronlint.finding import Confidence
 from neuronlint.source.kinds import Kind
-from neuronlint.source.passes import position
 from neuronlint.source.tables import table
-from neuronlint.source.tree import argument, constant
+from neuronlint.source.tree import argument, constant, position
 
 if TYPE_CHECKING:
     from neuronlint.source.file import SourceFile

@@ -6,7 +6,7 @@ import ast
 import re
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from neuronlint.source.kinds import Imported, Kind, Kinds
@@ -70,29 +70,19 @@ class Roles:
     def __init__(self, tree: SourceTree, scopes: Scopes, names: Names, kinds: Kinds, imported: Imported) -> None:
         self._imported = imported
         self._tree, self._scopes, self._names, self._kinds = tree, scopes, names, kinds
-        self._training: list[TrainingStep] | None = None
-        self._frameworks: frozenset[str] | None = None
-        self._backward: list[ast.Call] | None = None
-        self._steps: list[ast.Call] | None = None
         self._tested: dict[ast.expr, tuple[str, bool]] = {}
         self._exits: dict[Function, list[tuple[int, ast.expr]]] = {}
         self._forwards: dict[ast.ClassDef, set[str]] = {}
         self._called: dict[Function, list[ast.Call]] = {}
-        self._marked: dict[ast.AST, list[ast.Call]] | None = None
-        self._markers: list[ast.Call] | None = None
 
     # frameworks
 
-    @property
+    @cached_property
     def frameworks(self) -> frozenset[str]:
         """The libraries of this file that own the training step (keys of `rules/source/roles.toml`)."""
-        if self._frameworks is None:
-            used = [
-                name for bases in self._tree.of(ast.ClassDef) for base in bases.bases for name in self._names.of(base)
-            ]
-            used += self._names.called()
-            self._frameworks = frozenset(key for name in dict.fromkeys(used) for key in _frameworks_of(name))
-        return self._frameworks
+        bases = [base for owner in self._tree.of(ast.ClassDef) for base in owner.bases]
+        used = [*(name for base in bases for name in self._names.of(base)), *self._names.called()]
+        return frozenset(key for name in dict.fromkeys(used) for key in _frameworks_of(name))
 
     @property
     def step_is_owned(self) -> bool:
@@ -101,38 +91,29 @@ class Roles:
 
     # the training step
 
-    @property
+    @cached_property
     def training(self) -> list[TrainingStep]:
         """Every place of the file that calls `backward`, with its loop and its optimizer steps."""
-        if self._training is None:
-            self._training = []
-            places: dict[ast.AST, TrainingStep] = {}
-            for call in self.backward_calls():
-                function = self._enclosing(call)
-                loop = next(self._tree.loops(call), None) or self._loop_of_closure(call)
-                places.setdefault(loop or function or self._tree.module, TrainingStep(loop, function, call))
-            for step in self.optimizer_steps():
-                for up in (step, *self._tree.ancestors(step)):
-                    if up in places:
-                        places[up].steps.append(step)
-            self._training = list(places.values())
-        return self._training
+        places: dict[ast.AST, TrainingStep] = {}
+        for call in self.backward_calls:
+            function = self._enclosing(call)
+            loop = next(self._tree.loops(call), None) or self._loop_of_closure(call)
+            places.setdefault(loop or function or self._tree.module, TrainingStep(loop, function, call))
+        for step in self.optimizer_steps:
+            for up in (step, *self._tree.ancestors(step)):
+                if up in places:
+                    places[up].steps.append(step)
+        return list(places.values())
 
+    @cached_property
     def backward_calls(self) -> list[ast.Call]:
         """The calls of `backward` on a loss, those of autograd functions left out."""
-        if self._backward is None:
-            self._backward = self._backward_calls()
-        return self._backward
-
-    def _backward_calls(self) -> list[ast.Call]:
         calls = []
         for call in self._names.methods("backward"):
             owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-            if isinstance(owner, ast.Name) and owner.id == "ctx":
-                continue
-            if self._in_autograd_function(call):
-                continue
-            calls.append(call)
+            of_context = isinstance(owner, ast.Name) and owner.id == "ctx"
+            if not of_context and not self._in_autograd_function(call):
+                calls.append(call)
         return calls
 
     def _in_autograd_function(self, node: ast.AST) -> bool:
@@ -154,13 +135,9 @@ class Roles:
         function = self._tree.function(node)
         return next(self._tree.loops(function), None) if function is not None else None
 
+    @cached_property
     def optimizer_steps(self) -> list[ast.Call]:
         """The calls that step an optimizer: `opt.step()`, `scaler.step(opt)`, `xm.optimizer_step(opt)`."""
-        if self._steps is None:
-            self._steps = self._optimizer_steps()
-        return self._steps
-
-    def _optimizer_steps(self) -> list[ast.Call]:
         steps = []
         for call in self._names.methods("step"):
             owner = call.func.value if isinstance(call.func, ast.Attribute) else call.func
@@ -193,27 +170,25 @@ class Roles:
 
     # markers
 
-    @property
+    @cached_property
     def markers(self) -> list[ast.Call]:
         """The calls that cut the lazy graph, by themselves or by a function of this file that does."""
-        if self._markers is None:
-            known = table("roles")
-            barriers = self._names.calls(*known["barrier_markers"])
-            direct = [
-                *self._names.calls(*known["markers"]),
-                *(call for call in barriers if constant(argument(call, 1, "barrier")) not in (None, False)),
-            ]
-            looped = {self._tree.function(call) for call in direct if next(self._tree.loops(call), None) is not None}
-            functions = dict.fromkeys(self._tree.function(call) for call in direct)
-            through = [
-                call
-                for function in functions
-                if function is not None and function not in looped
-                for call in self.calls_of(function)
-            ]
-            apart = [*self._compiled_calls(known["compilers"]), *self._marking_imports()]
-            self._markers = list(dict.fromkeys([*direct, *through, *apart]))
-        return self._markers
+        known = table("roles")
+        barriers = self._names.calls(*known["barrier_markers"])
+        direct = [
+            *self._names.calls(*known["markers"]),
+            *(call for call in barriers if constant(argument(call, 1, "barrier")) not in (None, False)),
+        ]
+        looped = {self._tree.function(call) for call in direct if next(self._tree.loops(call), None) is not None}
+        functions = dict.fromkeys(self._tree.function(call) for call in direct)
+        through = [
+            call
+            for function in functions
+            if function is not None and function not in looped
+            for call in self.calls_of(function)
+        ]
+        apart = [*self._compiled_calls(known["compilers"]), *self._marking_imports()]
+        return list(dict.fromkeys([*direct, *through, *apart]))
 
     def _marking_imports(self) -> Iterator[ast.Call]:
         """The calls of functions of other files of the project that hold a marker outside of loops."""
@@ -255,12 +230,16 @@ class Roles:
 
     def markers_in(self, loop: ast.AST) -> list[ast.Call]:
         """The step markers within a loop."""
-        if self._marked is None:
-            self._marked = {}
-            for call in self.markers:
-                for up in (call, *self._tree.ancestors(call)):
-                    self._marked.setdefault(up, []).append(call)
         return self._marked.get(loop, [])
+
+    @cached_property
+    def _marked(self) -> dict[ast.AST, list[ast.Call]]:
+        """The step markers within each node."""
+        found: dict[ast.AST, list[ast.Call]] = {}
+        for call in self.markers:
+            for up in (call, *self._tree.ancestors(call)):
+                found.setdefault(up, []).append(call)
+        return found
 
     # evaluation and serving
 

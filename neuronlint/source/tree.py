@@ -236,6 +236,24 @@ class SourceTree:
         return "lambda …" if isinstance(node, ast.Lambda) else self.segment(node, limit)
 
 
+def position(node: ast.AST) -> tuple[int, int]:
+    """Where a node begins: its line, and its column in bytes. Nodes in source order are in the order of this."""
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+
+
+def defaults(arguments: ast.arguments) -> dict[ast.arg, ast.expr]:
+    """The parameters that have a default, each with it."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    found = dict(zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True))
+    named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    return found | {arg: default for arg, default in named if default is not None}
+
+
+def defaulted(arguments: ast.arguments, default: ast.AST) -> str:
+    """The name of the parameter that an expression is the default of; empty where it is none."""
+    return next((arg.arg for arg, value in defaults(arguments).items() if value is default), "")
+
+
 def dotted(node: ast.AST | None) -> str:
     """`a.b.c` for a chain of plain attributes on a name, else nothing."""
     parts: list[str] = []

@@ -80,7 +80,7 @@ def test_a_step_in_a_method() -> None:
         """
     )
     assert hot(file) == {"seen"}
-    assert [file.tree.segment(call) for call in file.roles.optimizer_steps()] == ["self.optimizer.step()"]
+    assert [file.tree.segment(call) for call in file.roles.optimizer_steps] == ["self.optimizer.step()"]
 
 
 def test_a_closure_belongs_to_the_loop_around_it() -> None:
@@ -110,7 +110,7 @@ def test_a_closure_belongs_to_the_loop_around_it() -> None:
 def test_what_is_no_training(line: str) -> None:
     file = parsed(f"import torch\ndef f(ctx, env):\n    for x in y:\n        {line}\n")
     assert file.roles.training == []
-    assert file.roles.optimizer_steps() == []
+    assert file.roles.optimizer_steps == []
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from neuronlint.finding import Finding
 from neuronlint.source.file import SourceFile
-from neuronlint.source.passes import EACH, TrainingLoop
+from neuronlint.source.often import EACH
+from neuronlint.source.passes import TrainingLoop
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.rules.missing_step_marker import markers_of
 from neuronlint.stack import Stack

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from neuronlint.finding import Finding
 from neuronlint.source.file import SourceFile
 from neuronlint.source.kinds import Kind
-from neuronlint.source.passes import position
 from neuronlint.source.rules.base import SourceRule
+from neuronlint.source.tree import position
 from neuronlint.stack import Stack
 
 

@@ -9,9 +9,8 @@ from neuronlint.finding import Confidence, Finding
 from neuronlint.source.file import SourceFile
 from neuronlint.source.kinds import Kind
 from neuronlint.source.lazy import runs_lazily
-from neuronlint.source.passes import position
 from neuronlint.source.rules.base import SourceRule
-from neuronlint.source.tree import argument, dotted
+from neuronlint.source.tree import argument, dotted, position
 from neuronlint.stack import Stack
 
 _STATES = ("state", "checkpoint", "ckpt")
@@ -116,7 +115,7 @@ def _is_local(file: SourceFile, call: ast.Call) -> bool:
         return False
     moves = [m.func.value for m in file.names.methods("to", "cuda", "prepare") if isinstance(m.func, ast.Attribute)]
     moved = any(file.tree.inside(receiver, function) for receiver in moves)
-    return not moved and not any(file.tree.inside(b, function) for b in file.roles.backward_calls())
+    return not moved and not any(file.tree.inside(b, function) for b in file.roles.backward_calls)
 
 
 def _bound(file: SourceFile, node: ast.expr) -> ast.expr:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from neuronlint.finding import Confidence, Finding, Severity
 from neuronlint.source.file import SourceFile
-from neuronlint.source.passes import TrainingLoop, position
+from neuronlint.source.passes import TrainingLoop
 from neuronlint.source.rules.base import SourceRule
-from neuronlint.source.tree import dotted
+from neuronlint.source.tree import dotted, position
 from neuronlint.stack import Stack
 
 _STEP = "torch_xla.core.xla_model.optimizer_step"

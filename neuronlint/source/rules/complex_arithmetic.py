@@ -13,6 +13,7 @@ from neuronlint.source.file import SourceFile
 from neuronlint.source.kinds import Kind
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tables import words
+from neuronlint.source.tree import position
 from neuronlint.stack import Stack
 
 
@@ -22,7 +23,7 @@ class ComplexArithmetic(SourceRule):
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         told = set[ast.AST]()
         calls = [call for name, found in file.names.called().items() if _is_complex(name) for call in found]
-        for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)):
+        for call in sorted(calls, key=position):
             place = file.tree.function(call)
             host = bool(call.args) and bool(file.kinds.of(call.args[0]) & Kind.HOST)
             if place is None or place in told or host or not on_chip(file, call, stack):

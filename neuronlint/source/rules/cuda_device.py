@@ -10,7 +10,7 @@ from neuronlint.source.cuda_places import Place, places
 from neuronlint.source.cuda_tests import AVAILABLE
 from neuronlint.source.file import SourceFile
 from neuronlint.source.rules.base import SourceRule
-from neuronlint.source.tree import FUNCTIONS
+from neuronlint.source.tree import FUNCTIONS, defaulted
 from neuronlint.stack import Stack
 
 _SHOWN = 50
@@ -56,16 +56,13 @@ def _is_overridable(file: SourceFile, place: Place) -> bool:
     function = file.tree.parent(args) if args is not None else None
     if place.use != "default" or not isinstance(args, ast.arguments) or not isinstance(function, FUNCTIONS):
         return False
-    positional = [*args.posonlyargs, *args.args]
-    pairs = [*zip(positional[len(positional) - len(args.defaults) :], args.defaults, strict=False)]
-    pairs += [(arg, default) for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=False) if default]
-    name = next((arg.arg for arg, default in pairs if default is place.node), "")
+    name = defaulted(args, place.node)
     if function.name == "__init__":
         owner = file.tree.class_of(function)
         calls = list(file.names.calls(f".{owner.name}")) if owner is not None else []
     else:
         calls = list(file.roles.calls_of(function))
-    place_in = [arg.arg for arg in positional if arg.arg not in ("self", "cls")]
+    place_in = [arg.arg for arg in (*args.posonlyargs, *args.args) if arg.arg not in ("self", "cls")]
     at = place_in.index(name) if name in place_in else len(place_in)
     return not any(_rests_on(call, name, at) for call in calls)
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from neuronlint.finding import Confidence, Finding
 from neuronlint.source.file import SourceFile
-from neuronlint.source.passes import EACH
+from neuronlint.source.often import EACH
 from neuronlint.source.reads import on_device
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tables import words
-from neuronlint.source.tree import constant, keyword
+from neuronlint.source.tree import constant, keyword, position
 from neuronlint.stack import Stack
 
 
@@ -21,7 +21,7 @@ class DeviceRandom(SourceRule):
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         """The first draw of each loop: what draws one draws them all."""
         told = set[ast.AST]()
-        for call in sorted(_draws(file), key=lambda node: (node.lineno, node.col_offset)):
+        for call in sorted(_draws(file), key=position):
             run = file.passes.of(call)
             if run is None or run.how_often != EACH or run.loop in told or file.roles.forward_of(call) is not None:
                 continue

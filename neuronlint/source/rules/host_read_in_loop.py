@@ -9,7 +9,8 @@ from neuronlint.finding import Finding, Severity
 from neuronlint.source.file import SourceFile
 from neuronlint.source.host_script import stays_on_host
 from neuronlint.source.lazy import runs_lazily
-from neuronlint.source.passes import EACH, ONCE, RARELY, Pass
+from neuronlint.source.often import EACH, ONCE, RARELY
+from neuronlint.source.passes import Pass
 from neuronlint.source.reads import Read
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.stack import Stack

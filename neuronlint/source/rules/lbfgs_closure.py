@@ -19,7 +19,7 @@ class LbfgsClosure(SourceRule):
     code = "NRN808"
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
-        for call in file.roles.optimizer_steps():
+        for call in file.roles.optimizer_steps:
             if is_lbfgs_step(file, call) and not self._marks(file, call) and not stays_on_host(file):
                 yield self.at(file, call, stack, call=file.tree.brief(call, 40))
         if stack.frontend == "xla":

@@ -65,7 +65,7 @@ class LossKeptWithGraph(SourceRule):
 @lru_cache(maxsize=1)  # of the file in hand
 def _taken_back(file: SourceFile) -> frozenset[str]:
     """The names of losses that a gradient is taken of, and of what they are made from."""
-    calls = file.roles.backward_calls()
+    calls = file.roles.backward_calls
     backed = {dotted(call.func.value) for call in calls if isinstance(call.func, ast.Attribute)}
     backed |= {dotted(given) for call in calls for given in call.args}
     made = [assign.value for assign in file.tree.of(ast.Assign) if dotted(assign.targets[0]) in backed]
@@ -81,7 +81,7 @@ def _holder(node: ast.expr) -> str:
 def _losses(file: SourceFile) -> list[ast.Name]:
     """The names that `backward` is called on: `loss.backward()`, `scaler.scale(loss).backward()`."""
     found = []
-    for call in file.roles.backward_calls():
+    for call in file.roles.backward_calls:
         owner = call.func.value if isinstance(call.func, ast.Attribute) else None
         if isinstance(owner, ast.Call) and owner.args:
             owner = owner.args[0]

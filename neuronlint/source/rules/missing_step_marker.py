@@ -10,10 +10,12 @@ from neuronlint.finding import Confidence, Finding, Severity
 from neuronlint.source.file import SourceFile
 from neuronlint.source.host_script import stays_on_host
 from neuronlint.source.marks import MARKING_LOADER, STEP_MARKER
-from neuronlint.source.passes import EACH, TrainingLoop, position
+from neuronlint.source.often import EACH
+from neuronlint.source.passes import TrainingLoop
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.rules.lbfgs_closure import is_lbfgs_step
 from neuronlint.source.tables import table
+from neuronlint.source.tree import position
 from neuronlint.stack import Stack
 
 _MICRO = "put `torch_xla.sync()` at the end of every micro-batch, outside the branch that steps, and after the step"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from neuronlint.finding import Finding
 from neuronlint.source.file import SourceFile
-from neuronlint.source.passes import EACH, RARELY
+from neuronlint.source.often import EACH, RARELY
 from neuronlint.source.reads import on_device
 from neuronlint.source.roles import Loop
 from neuronlint.source.rules.base import SourceRule

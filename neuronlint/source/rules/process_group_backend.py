@@ -11,7 +11,7 @@ from neuronlint.source.file import SourceFile
 from neuronlint.source.guarding import device_guard, xla_guard
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tables import table, words
-from neuronlint.source.tree import FUNCTIONS, dotted
+from neuronlint.source.tree import FUNCTIONS, defaulted, dotted
 from neuronlint.stack import Stack
 
 _BACKEND = re.compile(r"backend$", re.I)
@@ -133,7 +133,7 @@ def _is_named_backend(file: SourceFile, node: ast.AST, parent: ast.AST | None) -
         function = file.tree.function(parent)
         return function is not None and _BACKEND.search(function.name) is not None
     if isinstance(parent, ast.arguments):
-        return _BACKEND.search(_parameter(parent, node)) is not None
+        return _BACKEND.search(defaulted(parent, node)) is not None
     if isinstance(parent, ast.Dict) and any(value is node for value in parent.values):
         key = parent.keys[next(n for n, value in enumerate(parent.values) if value is node)]
         return isinstance(key, ast.Constant) and _BACKEND.search(str(key.value)) is not None
@@ -143,14 +143,6 @@ def _is_named_backend(file: SourceFile, node: ast.AST, parent: ast.AST | None) -
 def _is_backend(target: ast.AST) -> bool:
     name = target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")
     return _BACKEND.search(name) is not None
-
-
-def _parameter(args: ast.arguments, default: ast.AST) -> str:
-    """The parameter that a default belongs to."""
-    positional = [*args.posonlyargs, *args.args]
-    pairs = [*zip(positional[len(positional) - len(args.defaults) :], args.defaults, strict=True)]
-    named = [pair for pair in zip(args.kwonlyargs, args.kw_defaults, strict=True) if pair[1] is not None]
-    return next((arg.arg for arg, value in [*pairs, *named] if value is default), "")
 
 
 def _compares(file: SourceFile, compare: ast.Compare) -> bool:

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from neuronlint.finding import Finding, Severity
 from neuronlint.source.file import SourceFile
-from neuronlint.source.passes import TrainingLoop, position
+from neuronlint.source.passes import TrainingLoop
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tables import table
+from neuronlint.source.tree import position
 from neuronlint.stack import Stack
 
 

@@ -9,7 +9,8 @@ from neuronlint.finding import Confidence, Finding, Severity
 from neuronlint.source.file import SourceFile
 from neuronlint.source.host_script import stays_on_host
 from neuronlint.source.lazy import runs_lazily
-from neuronlint.source.passes import EACH, ONCE, Pass
+from neuronlint.source.often import EACH, ONCE
+from neuronlint.source.passes import Pass
 from neuronlint.source.reads import on_device
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.rules.host_read_in_loop import WHEN, off_chip

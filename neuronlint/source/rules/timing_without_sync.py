@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from neuronlint.finding import Confidence, Finding
 from neuronlint.source.file import SourceFile
 from neuronlint.source.lazy import runs_lazily
-from neuronlint.source.passes import position
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tables import table
-from neuronlint.source.tree import dotted
+from neuronlint.source.tree import dotted, position
 from neuronlint.stack import Stack
 
 _CLOCKS = (
