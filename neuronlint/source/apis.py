@@ -73,9 +73,9 @@ class ApiRule(SourceRule):
         return sdk_matches(row.sdk, stack.sdk) and by_stack(row.severity, stack) != "off"
 
     def _is_left_out(self, file: SourceFile, node: ast.AST, name: str, row: Api) -> bool:
-        if row.guarded == "off" and file.roles.guarded(node, "cuda", "other-device") is not None:
+        if row.guarded == "off" and file.guards.holding(node, "cuda", "other-device") is not None:
             return True
-        if any(guard.what == "neuron" and not guard.holds for guard in file.roles.guards(node)):
+        if any(guard.what == "neuron" and not guard.holds for guard in file.guards.of(node)):
             return True
         return self.passes(file, node, name)
 
@@ -105,7 +105,7 @@ class ApiRule(SourceRule):
         statement = file.tree.parent(node)
         if row.fix != "delete" or not isinstance(statement, ast.Expr):
             return None
-        if file.roles.guarded(node, "cuda", "other-device") is not None:
+        if file.guards.holding(node, "cuda", "other-device") is not None:
             return None
         return Fix("take the call out", (deleted(file, statement),))
 
@@ -115,7 +115,7 @@ class ApiRule(SourceRule):
             if finding.severity is not Severity.INFO and (for_other_library(file, node) or after_check(file, node)):
                 then = "a check before it leaves it to another platform"
                 finding = replace(finding, severity=Severity.INFO, then=then)
-        if row.caught != "error" and finding.severity is Severity.ERROR and file.roles.guarded(node, "import"):
+        if row.caught != "error" and finding.severity is Severity.ERROR and file.guards.holding(node, "import"):
             finding = finding.at(Severity(row.caught))
         return finding
 

@@ -45,5 +45,5 @@ def given(call: ast.Call | None, name: str) -> ast.expr | None:
 
 def is_guarded(file: SourceFile, node: ast.AST) -> bool:
     """Whether a device test leaves a compilation to CUDA."""
-    guarded = file.roles.guarded(node, "cuda", "other-device")
+    guarded = file.guards.holding(node, "cuda", "other-device")
     return device_guard(file, node) is not None or guarded is not None

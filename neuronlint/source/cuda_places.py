@@ -57,7 +57,7 @@ def _judged(file: SourceFile, place: Place) -> Place | None:
     """A place with what guards it; none where the guard is right to leave it out."""
     if serves_provider(file, place.literal) or _is_only_named(file, place):
         return None
-    for guard in file.roles.guards(place.literal):
+    for guard in file.guards.of(place.literal):
         test = guard.node
         if (guard.what, guard.holds) in (("neuron", False), ("other-device", True)):
             return None

@@ -6,6 +6,7 @@ import ast
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from neuronlint.source.guards import Guards
 from neuronlint.source.kinds import Kinds
 from neuronlint.source.names import Names
 from neuronlint.source.roles import Roles
@@ -83,6 +84,10 @@ class SourceFile:
     @cached_property
     def kinds(self) -> Kinds:
         return Kinds(self.tree, self.scopes, self.names, self.imported)
+
+    @cached_property
+    def guards(self) -> Guards:
+        return Guards(self.tree, self.scopes, self.names)
 
     @cached_property
     def roles(self) -> Roles:

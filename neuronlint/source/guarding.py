@@ -19,7 +19,7 @@ def device_guard(file: SourceFile, node: ast.AST) -> ast.AST | None:
 
     A test of `torch.cuda.is_available()` is none: it leaves the whole program on the CPU.
     """
-    for guard in file.roles.guards(node):
+    for guard in file.guards.of(node):
         named = isinstance(guard.node, ast.Compare) or "is_cuda" in file.tree.segment(guard.node)
         if guard.holds and guard.what in ("cuda", "other-device") and named:
             return guard.node

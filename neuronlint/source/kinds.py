@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ast
 import enum
-from bisect import bisect_right
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from neuronlint.source.scopes import Binding, Scope, Scopes
+from neuronlint.source.reaching import Reaching
+from neuronlint.source.scopes import Binding, Scopes
 from neuronlint.source.tables import table
-from neuronlint.source.tree import FUNCTIONS, Function, SourceTree, argument, defaults, position
+from neuronlint.source.tree import FUNCTIONS, Function, SourceTree, argument, defaults
 
 if TYPE_CHECKING:
     from neuronlint.source.file import SourceFile
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 _DEPTH = 12
 """How far an expression is followed through names and calls."""
-_BINDINGS = 24
-"""How many bindings of one name are looked at: generated code may have any number."""
 
 
 class Kind(enum.Flag):
@@ -84,7 +82,7 @@ class Kinds:
     """The kinds of the expressions of one file, worked out when asked for."""
 
     __slots__ = (
-        "_active", "_defined", "_imported", "_known", "_names", "_nothing", "_ordered", "_scopes", "_tree",
+        "_active", "_defined", "_imported", "_known", "_names", "_nothing", "_reaching", "_scopes", "_tree",
     )  # fmt: skip
     _cuts: ClassVar[int] = 0
     """How often an expression led back to itself, in any file: what was found meanwhile is not the whole truth."""
@@ -97,7 +95,7 @@ class Kinds:
         self._known: dict[ast.AST, Kind] = {}
         self._nothing: dict[ast.AST, int] = {}
         self._defined: dict[int, tuple[ast.ClassDef | None, Function | None]] = {}
-        self._ordered: dict[int, list[Binding]] = {}
+        self._reaching = Reaching(tree, scopes)
         self._active: set[object] = set()
 
     def of(self, node: ast.AST | None, depth: int = _DEPTH) -> Kind:
@@ -205,49 +203,9 @@ class Kinds:
         if scope is None:
             return Kind.NONE
         kind = Kind.NONE
-        for binding in self._reaching(node, scope, bindings):
+        for binding in self._reaching.of(node, scope, bindings):
             kind |= self.of_binding(binding, node.id, depth)
         return _without_guess(kind)
-
-    def _reaching(self, node: ast.AST, scope: Scope, bindings: list[Binding]) -> list[Binding]:
-        """The bindings that may hold at a node, by the order of the source: back to the first that must."""
-        if len(bindings) == 1 or self._scopes.of(node) is not scope:
-            return bindings
-        here = position(node)
-        ordered = self._ordered.get(id(bindings))
-        if ordered is None:
-            ordered = self._ordered[id(bindings)] = sorted(bindings, key=_after)
-        end = bisect_right(ordered, here, key=_after)
-        found = []
-        for binding in reversed(ordered[max(end - _BINDINGS, 0) : end]):
-            found.append(binding)
-            if self._always(binding, node):
-                return found
-        return found or bindings[:_BINDINGS]
-
-    def _always(self, binding: Binding, node: ast.AST) -> bool:
-        """Whether control passes a binding on every way to a node below it."""
-        if binding.how == "augment":
-            return False
-        block: ast.AST = binding.site
-        if isinstance(block, ast.arg):
-            return True
-        if not isinstance(block, ast.stmt):
-            block = self._tree.statement(block)
-        owner = self._tree.parent(block) if not isinstance(block, (ast.For, ast.AsyncFor, ast.With)) else block
-        while isinstance(owner, (ast.With, ast.AsyncWith)):
-            if self._tree.inside(node, owner):
-                return True
-            owner = self._tree.parent(owner)
-        return owner is not None and self._tree.inside(node, owner) and not self._other_arm(block, node, owner)
-
-    def _other_arm(self, block: ast.AST, node: ast.AST, owner: ast.AST) -> bool:
-        """Whether a statement and a node stand in different arms of one `if` or `try`."""
-        if not isinstance(owner, (ast.If, ast.Try)):
-            return False
-        arms = [getattr(owner, name, []) for name in ("body", "orelse", "handlers", "finalbody")]
-        mine = next((arm for arm in arms if any(self._tree.inside(block, item) for item in arm)), None)
-        return not any(self._tree.inside(node, item) for item in mine or ())
 
     def of_binding(self, binding: Binding, name: str, depth: int) -> Kind:
         """The kind that one binding gives to its name."""
@@ -535,15 +493,6 @@ def _constant(value: object) -> Kind:
 def _without_guess(kind: Kind) -> Kind:
     """`GUESS` alone says nothing."""
     return Kind.NONE if kind == Kind.GUESS else kind
-
-
-def _after(binding: Binding) -> tuple[int, int]:
-    """Where a binding begins to hold: past the end of its statement, or at the head of a loop."""
-    site = binding.site
-    if binding.how == "assign" or binding.how == "augment":
-        return (getattr(site, "end_lineno", 0), getattr(site, "end_col_offset", 0))
-    target = getattr(site, "target", None) or getattr(site, "optional_vars", None) or site
-    return position(target)
 
 
 def _default(function: Function, name: str) -> ast.expr | None:

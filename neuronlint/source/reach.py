@@ -48,7 +48,7 @@ def reach(file: SourceFile, node: ast.AST) -> Reach:
         elif isinstance(up, FUNCTIONS) and up.name != "main":
             found = min(found, Reach.OPTIONAL if _is_called(file, up) else Reach.UNCALLED)
         child = up
-    if file.roles.guarded(node, "typing", "cuda", "other-device") is not None or _is_required(file, node):
+    if file.guards.holding(node, "typing", "cuda", "other-device") is not None or _is_required(file, node):
         return Reach.OFF
     return found
 
@@ -98,7 +98,7 @@ def _is_required(file: SourceFile, node: ast.AST) -> bool:
 
 
 def _under(file: SourceFile, test: ast.If | ast.IfExp) -> Reach:
-    what, _ = file.roles.condition(test.test)
+    what, _ = file.guards.condition(test.test)
     if what == "main":
         return Reach.CERTAIN
     span = file.tree.span(test.test)

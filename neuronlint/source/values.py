@@ -62,7 +62,7 @@ def _of_name(file: SourceFile, node: ast.Name, depth: int) -> Iterator[Value]:
     if any(binding.how != "assign" or binding.path for binding in bindings):
         return
     for binding in bindings:
-        cuda = True if file.roles.guarded(binding.site, "cuda") is not None else None
+        cuda = True if file.guards.holding(binding.site, "cuda") is not None else None
         for found in values(file, binding.value, depth - 1):
             yield found._replace(node=node, where_cuda=found.where_cuda if cuda is None else cuda)
 
@@ -80,5 +80,5 @@ def is_cuda_test(file: SourceFile, node: ast.expr) -> bool:
 
 def _tests_cuda(file: SourceFile, test: ast.expr) -> bool | None:
     """Whether a test is true (or false) exactly where CUDA is; None where it asks for something else."""
-    what, positive = file.roles.condition(test)
+    what, positive = file.guards.condition(test)
     return positive if what == "cuda" else None

@@ -135,7 +135,7 @@ def test_markers(marker: str, found: bool) -> None:
 def guard_of(test: str, head: str = "import torch") -> tuple[str, bool] | None:
     file = parsed(f"{head}\nif {test}:\n    here()\nelse:\n    there()\n")
     (call,) = file.names.calls("here")
-    guards = list(file.roles.guards(call))
+    guards = list(file.guards.of(call))
     return (guards[0].what, guards[0].holds) if guards else None
 
 
@@ -180,10 +180,10 @@ def test_a_module_that_may_be_missing() -> None:
 
 def test_the_other_arm_and_an_early_return() -> None:
     file = parsed("import torch\nif torch.cuda.is_available():\n    here()\nelse:\n    there()\n")
-    assert file.roles.guarded(file.names.calls("here")[0], "cuda") is not None
-    assert file.roles.guarded(file.names.calls("there")[0], "cuda") is None
+    assert file.guards.holding(file.names.calls("here")[0], "cuda") is not None
+    assert file.guards.holding(file.names.calls("there")[0], "cuda") is None
     early = parsed("import torch\ndef f():\n    if not torch.cuda.is_available():\n        return\n    here()\n")
-    assert early.roles.guarded(early.names.calls("here")[0], "cuda") is not None
+    assert early.guards.holding(early.names.calls("here")[0], "cuda") is not None
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,9 @@ class AcceleratorApi(SourceRule):
 
     def _is_left_out(self, file: SourceFile, call: ast.Call) -> bool:
         """Whether a test of the accelerator, which is reported itself, or one for the chip stands over a call."""
-        if any(guard.what == "neuron" for guard in file.roles.guards(call)):
+        if any(guard.what == "neuron" for guard in file.guards.of(call)):
             return True
-        if any(guard.what == "device" and guard.holds for guard in file.roles.guards(call)) and file.holds((_GETS,)):
+        if any(guard.what == "device" and guard.holds for guard in file.guards.of(call)) and file.holds((_GETS,)):
             return True  # `if device_type != "cpu"`, which torch itself has said
         for up in file.tree.ancestors(call):
             if isinstance(up, ast.BoolOp) and any("accelerator.type ==" in file.tree.segment(v) for v in up.values):

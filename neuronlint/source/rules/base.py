@@ -109,7 +109,7 @@ class SourceRule:
 
     def switched_off(self, file: SourceFile, node: ast.AST, finding: Finding) -> Finding:
         """The same finding at info level where a guard on CUDA rightly switches the code off on the chip."""
-        guard = file.roles.guarded(node, "cuda", "other-device")
+        guard = file.guards.holding(node, "cuda", "other-device")
         if guard is None or finding.severity is Severity.INFO:
             return finding
         return replace(

@@ -21,7 +21,7 @@ class ChannelsLast(SourceRule):
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
         for call in file.names.methods("to", "contiguous"):
             given = keyword(call, "memory_format")
-            if not file.names.is_any(given, _FORMATS) or file.roles.guarded(call, "cuda", "other-device") is not None:
+            if not file.names.is_any(given, _FORMATS) or file.guards.holding(call, "cuda", "other-device") is not None:
                 continue
             text = file.tree.brief(call)
             yield self.at(file, call, stack, text=text, fix=_fix(file, call))

@@ -107,7 +107,7 @@ def _stops(file: SourceFile) -> Iterator[tuple[ast.stmt, ast.expr]]:
     tests: list[tuple[ast.stmt, ast.expr, bool]] = [(node, node.test, True) for node in file.tree.of(ast.Assert)]
     tests += [(node, node.test, False) for node in file.tree.of(ast.If) if _ends(file, node.body[-1])]
     for node, test, wanted in tests:
-        if isinstance(test, ast.BoolOp) or file.roles.condition(test) != ("cuda", wanted):
+        if isinstance(test, ast.BoolOp) or file.guards.condition(test) != ("cuda", wanted):
             continue
         if asks(file, test) == AVAILABLE and not is_aware(file, node) and device_guard(file, node) is None:
             yield node, test

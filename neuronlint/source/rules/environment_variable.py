@@ -71,7 +71,7 @@ def _is_of_xla(file: SourceFile, node: ast.AST) -> bool:
 
 def _fix(file: SourceFile, setting: Setting, row: dict[str, Any]) -> Fix | None:
     statement = setting.node if isinstance(setting.node, ast.stmt) else file.tree.parent(setting.node)
-    if not isinstance(statement, (ast.Assign, ast.Expr)) or file.roles.guarded(setting.node, "cuda") is not None:
+    if not isinstance(statement, (ast.Assign, ast.Expr)) or file.guards.holding(setting.node, "cuda") is not None:
         return None
     if row.get("fix") == "delete":
         return Fix("take it out", (deleted(file, statement),))

@@ -24,7 +24,7 @@ class FusedOptimizer(SourceRule):
             if value is None or not file.kinds.of(call) & Kind.OPTIMIZER:
                 continue
             on = isinstance(value, ast.Constant) and value.value is True
-            asks_cuda = file.roles.condition(value)[0] == "cuda"
+            asks_cuda = file.guards.condition(value)[0] == "cuda"
             kept = keyword(call, "fused") is None
             if not on and not asks_cuda:
                 continue

@@ -89,7 +89,7 @@ def _first(node: ast.Call | ast.Attribute | ast.Subscript | ast.BinOp | ast.Comp
 
 def off_chip(file: SourceFile, node: ast.AST) -> bool:
     """Whether a guard keeps a node from running on the chip."""
-    return any(guard.what == "neuron" and not guard.holds for guard in file.roles.guards(node))
+    return any(guard.what == "neuron" and not guard.holds for guard in file.guards.of(node))
 
 
 def in_test(file: SourceFile, node: ast.AST) -> bool:

@@ -29,7 +29,7 @@ class PinnedMemory(SourceRule):
         for call in _pinned_factories(file):
             yield self._pinned(file, call, stack, without_keyword(file, call, _NAME))
         for node, text, edit in _options(file):
-            if file.roles.guarded(node, "cuda", "other-device") is None:
+            if file.guards.holding(node, "cuda", "other-device") is None:
                 fix = Fix("take it out", (edit,)) if edit is not None else None
                 yield self.at(file, node, stack, fix=fix, text=text)
 
@@ -55,7 +55,7 @@ def _pinned_factories(file: SourceFile) -> Iterator[ast.Call]:
         pins = given.arg == _NAME and constant(given.value) is True
         if not pins or not isinstance(call, ast.Call) or not _is_factory(file, call):
             continue
-        if file.roles.guarded(call, "cuda", "other-device") is None:
+        if file.guards.holding(call, "cuda", "other-device") is None:
             yield call
 
 
@@ -72,7 +72,7 @@ def _pins_tensor(file: SourceFile, call: ast.Call) -> bool:
     owner = call.func.value if isinstance(call.func, ast.Attribute) else None
     if not file.kinds.of(owner) & Kind.TENSOR and not isinstance(owner, ast.Name):
         return False
-    return file.roles.guarded(call, "cuda", "other-device") is None
+    return file.guards.holding(call, "cuda", "other-device") is None
 
 
 def _options(file: SourceFile) -> Iterator[tuple[ast.AST, str, Edit | None]]:

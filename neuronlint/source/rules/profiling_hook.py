@@ -39,6 +39,6 @@ def _places(file: SourceFile, row: dict[str, Any]) -> Iterator[ast.AST]:
 def _is_off(file: SourceFile, node: ast.AST) -> bool:
     if any(isinstance(up, ast.Dict) for up in file.tree.ancestors(node)):
         return True  # a table of names
-    if file.roles.guarded(node, "cuda", "other-device") is not None:
+    if file.guards.holding(node, "cuda", "other-device") is not None:
         return True
     return any(isinstance(up, ast.Try) and up.handlers for up in file.tree.ancestors(node))

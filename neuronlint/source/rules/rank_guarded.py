@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from neuronlint.finding import Confidence, Finding, Severity
 from neuronlint.source.file import SourceFile
+from neuronlint.source.guards import Guard
 from neuronlint.source.kinds import Kind
-from neuronlint.source.roles import Guard
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tables import table, words
 from neuronlint.source.tree import Function, keyword
@@ -126,7 +126,7 @@ def _always_comes_to(file: SourceFile, call: ast.Call, function: Function) -> bo
 def _rank_guard(file: SourceFile, node: ast.AST) -> Guard | None:
     """The test of the rank around a node, in its own function."""
     function = file.tree.function(node)
-    for guard in file.roles.guards(node):
+    for guard in file.guards.of(node):
         if isinstance(guard.node, ast.BoolOp) and isinstance(guard.node.op, ast.And):
             continue  # `if not sharded and rank: return` lets every rank past where it is sharded
         if guard.what == "rank" and (function is None or file.tree.inside(guard.node, function)):
@@ -143,7 +143,7 @@ def _is_met(file: SourceFile, call: ast.Call, guard: Guard) -> bool:
             continue
         tests = [up.test for up in file.tree.ancestors(other) if isinstance(up, (ast.If, ast.IfExp))]
         same = [test for test in tests if test is guard.node or file.tree.inside(guard.node, test)]
-        opposite = any(g.what == "rank" and g.holds != guard.holds for g in file.roles.guards(other))
+        opposite = any(g.what == "rank" and g.holds != guard.holds for g in file.guards.of(other))
         if opposite or any(test not in same and "rank" in file.tree.segment(test, 200) for test in tests):
             return True
     return False

@@ -77,7 +77,7 @@ def decided(file: SourceFile, test: ast.expr, reads: dict[ast.AST, Confidence]) 
 
 def is_off(file: SourceFile, test: ast.expr) -> bool:
     """Whether a test is false on the chip: `not is_torch_xla_available()`."""
-    return file.roles.condition(test) == ("neuron", False)
+    return file.guards.condition(test) == ("neuron", False)
 
 
 def _is_model_call(file: SourceFile, call: ast.Call) -> bool:

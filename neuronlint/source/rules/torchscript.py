@@ -48,5 +48,5 @@ class Torchscript(SourceRule):
         )
 
     def _is_left_out(self, file: SourceFile, call: ast.Call) -> bool:
-        guarded = file.roles.guarded(call, "cuda", "other-device") is not None
+        guarded = file.guards.holding(call, "cuda", "other-device") is not None
         return guarded or xla_guard(file, call) is not None or in_test(file, call)

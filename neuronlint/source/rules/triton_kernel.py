@@ -54,7 +54,7 @@ def _launches(file: SourceFile) -> dict[str, list[ast.Call]]:
 
 def _is_guarded(file: SourceFile, node: ast.AST, depth: int) -> bool:
     """Whether a place runs for CUDA only: by a test around it, or around every call of its function."""
-    if file.roles.guarded(node, "cuda", "other-device", "import") is not None:
+    if file.guards.holding(node, "cuda", "other-device", "import") is not None:
         return True
     function = file.tree.function(node)
     calls = file.roles.calls_of(function) if function is not None and depth else []

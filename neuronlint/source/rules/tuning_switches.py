@@ -16,7 +16,7 @@ class TuningSwitches(ApiRule):
 
     def passes(self, file: SourceFile, node: ast.AST, name: str) -> bool:
         """A guard on CUDA is right to hold them."""
-        return file.roles.guarded(node, "cuda", "other-device") is not None
+        return file.guards.holding(node, "cuda", "other-device") is not None
 
     def _fix(self, file: SourceFile, node: ast.AST, row: Api) -> Fix | None:
         """An assignment of one switch is taken out, and what the table says of calls."""

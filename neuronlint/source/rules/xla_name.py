@@ -90,7 +90,7 @@ class XlaName(ApiRule):
 
 
 def _in_import_try(file: SourceFile, node: ast.AST) -> bool:
-    return file.roles.guarded(node, "import") is not None
+    return file.guards.holding(node, "import") is not None
 
 
 def _is_for_xla_only(file: SourceFile, node: ast.AST) -> bool:
@@ -98,7 +98,7 @@ def _is_for_xla_only(file: SourceFile, node: ast.AST) -> bool:
     guard = xla_guard(file, node)
     if guard is not None and not isinstance(guard, ast.Try):
         return True
-    if file.roles.guarded(node, "typing") is not None:
+    if file.guards.holding(node, "typing") is not None:
         return True
     around = [up for up in file.tree.ancestors(node) if isinstance(up, (*FUNCTIONS, ast.ClassDef))]
     return bool(around) and any(
