@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from typing import Any, ClassVar
 
@@ -14,6 +13,7 @@ from neuronlint.knowledge.checks import by_stack, keyed
 from neuronlint.knowledge.evidence import evidence_of
 from neuronlint.source.edits import deleted
 from neuronlint.source.file import SourceFile
+from neuronlint.source.names import fits
 from neuronlint.source.reach import after_check, for_other_library
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tables import table as named
@@ -172,14 +172,10 @@ def imports(file: SourceFile) -> Iterator[tuple[ast.AST, str]]:
             yield from ((source, f"{source.module}.{alias.name}") for alias in source.names)
 
 
-def _fits(row: Api, name: str) -> bool:
-    return any(name == glob or ("*" in glob and fnmatchcase(name, glob)) for glob in row.names)
-
-
 @lru_cache(maxsize=1 << 16)
 def _fitting(table: str, code: str, use: str, name: str) -> tuple[Api, ...]:
     """The rows of a rule that speak of one use of a name: looked up again for every file."""
-    return tuple(row for row in rows(table, code) if row.use == use and _fits(row, name))
+    return tuple(row for row in rows(table, code) if row.use == use and fits(name, row.names))
 
 
 @cache

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
 
@@ -122,9 +121,7 @@ def _calls(file: SourceFile, row: Argument) -> Iterator[ast.Call]:
     if "*" in row.calls:
         yield from file.tree.of(ast.Call)
         return
-    for name, calls in file.names.called().items():
-        if any(name == glob or ("*" in glob and fnmatchcase(name, glob)) for glob in row.calls):
-            yield from calls
+    yield from file.names.calls_like(row.calls)
     yield from file.names.methods(*row.methods)
 
 

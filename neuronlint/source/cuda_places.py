@@ -5,17 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from neuronlint.source.cuda_sinks import is_foreign, use_of
 from neuronlint.source.cuda_tests import AVAILABLE, COMPARED, asks, is_aware, is_cuda, pattern
+from neuronlint.source.file import SourceFile, once
 from neuronlint.source.guarding import in_test, moves, serves_provider
 from neuronlint.source.kinds import Kind
 from neuronlint.source.tree import FUNCTIONS, constant, dotted, position
-
-if TYPE_CHECKING:
-    from neuronlint.source.file import SourceFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +30,7 @@ class Place:
     sure: bool = True
 
 
-@lru_cache(maxsize=2)
+@once
 def places(file: SourceFile) -> tuple[Place, ...]:
     """Every place of a file that asks for CUDA, in source order; what a guard rightly leaves out is none."""
     return _kept(file, [*_moves(file), *_names(file), *_typed(file)])

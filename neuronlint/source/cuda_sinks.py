@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from neuronlint.source.cuda_tests import is_cuda, names_device, pattern
+from neuronlint.source.names import fits
 from neuronlint.source.tables import table
 from neuronlint.source.tree import constant, defaulted, dotted, keyword
 
@@ -148,7 +148,7 @@ def _is_device_parameter(file: SourceFile, call: ast.Call, node: ast.AST) -> boo
 def is_foreign(file: SourceFile, call: ast.Call) -> bool:
     """Whether other rules speak of the device of a call."""
     globs = table("devices")["foreign"]
-    return any(fnmatchcase(name, glob) for name in file.names.of(call.func) for glob in globs)
+    return any(fits(name, globs) for name in file.names.of(call.func))
 
 
 def _holds_device(file: SourceFile, target: ast.AST) -> bool:

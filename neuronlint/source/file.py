@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from functools import cached_property
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from neuronlint.source.guards import Guards
 from neuronlint.source.kinds import Kinds
@@ -42,6 +43,21 @@ class Imports:
         return self._found[dotted]
 
 
+Made = TypeVar("Made")
+
+
+def once(make: Callable[[SourceFile], Made]) -> Callable[[SourceFile], Made]:
+    """Works out once what a function makes of a file, and keeps it with the file: it goes when the file goes."""
+
+    @wraps(make)
+    def kept(file: SourceFile) -> Made:
+        if make not in file.made:
+            file.made[make] = make(file)
+        return cast("Made", file.made[make])
+
+    return kept
+
+
 Walked = tuple[SourceTree, Scopes]
 """A tree that was walked, and its scopes: what depends on the text of a file alone."""
 
@@ -63,6 +79,8 @@ class SourceFile:
             self.tree, self.scopes = walked
         self.imported = Imports(path, project)
         self._held: dict[str, bool] = {}
+        self.made: dict[Callable[[SourceFile], object], object] = {}
+        """What functions marked `once` have made of the file."""
 
     @classmethod
     def parse(cls, path: str, text: str) -> SourceFile:

@@ -5,13 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from neuronlint.source.file import SourceFile, once
 from neuronlint.source.tree import FUNCTIONS
-
-if TYPE_CHECKING:
-    from neuronlint.source.file import SourceFile
 
 
 def device_guard(file: SourceFile, node: ast.AST) -> ast.AST | None:
@@ -42,11 +38,19 @@ def in_test(file: SourceFile, node: ast.AST) -> bool:
     return function is not None
 
 
-@lru_cache(maxsize=1)  # asked again for each place in a function
+@once
+def _moving(file: SourceFile) -> dict[ast.AST | None, bool]:
+    """Whether functions move anything to a device, filled as they are asked for: again for each place in one."""
+    return {}
+
+
 def moves(file: SourceFile, function: ast.AST | None) -> bool:
     """Whether a function moves anything to a device."""
-    text = file.tree.segment(function, 100_000) if function is not None else ""
-    return re.search(r"\.to\(|device=|\.cuda\(", text) is not None
+    known = _moving(file)
+    if function not in known:
+        text = file.tree.segment(function, 100_000) if function is not None else ""
+        known[function] = re.search(r"\.to\(|device=|\.cuda\(", text) is not None
+    return known[function]
 
 
 def serves_provider(file: SourceFile, node: ast.AST) -> bool:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from neuronlint.source.file import SourceFile, once
 from neuronlint.source.ragged import in_tests
-
-if TYPE_CHECKING:
-    from neuronlint.source.file import SourceFile
 
 _PLACES = re.compile(r"\.to\(|cuda|device|xla|neuron|accelerat|fabric|\bgpu|\bnpu|\bmps\b|deepspeed|Parallel", re.I)
 _MAIN = "__main__"
 
 
-@lru_cache(maxsize=1)  # of the file in hand
+@once
 def stays_on_host(file: SourceFile) -> bool:
     """Whether a file with a main part of its own says nothing of a device, or holds tests.
 

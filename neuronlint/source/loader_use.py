@@ -5,16 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from neuronlint.source.file import SourceFile, once
 from neuronlint.source.loaders import DataLoader
 from neuronlint.source.roles import Loop
 from neuronlint.source.tables import table
 from neuronlint.source.tree import constant, dotted
-
-if TYPE_CHECKING:
-    from neuronlint.source.file import SourceFile
 
 _TRAINING = re.compile(r"(^|_)(train|training|trn)", re.I)
 _EVALUATION = re.compile(r"(^|_)(test|val|valid|validation|eval|evaluation|dev|infer|inference|predict|calib)", re.I)
@@ -97,7 +93,7 @@ def _aliases(file: SourceFile, name: str) -> set[str]:
     return found - {""}
 
 
-@lru_cache(maxsize=1)  # of the file in hand
+@once
 def _calls_by_argument(file: SourceFile) -> dict[str, list[ast.Call]]:
     """The calls that are given a name or a chain of attributes, by that."""
     found: dict[str, list[ast.Call]] = {}
@@ -107,7 +103,7 @@ def _calls_by_argument(file: SourceFile) -> dict[str, list[ast.Call]]:
     return found
 
 
-@lru_cache(maxsize=1)
+@once
 def _loops_by_name(file: SourceFile) -> dict[str, list[Loop]]:
     """The loops over what holds a name or a chain of attributes, by that."""
     found: dict[str, list[Loop]] = {}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from neuronlint.source.scopes import Binding, Scopes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from neuronlint.source.tree import SourceTree
 
@@ -16,6 +17,11 @@ _DEPTH = 8
 """How many aliases of aliases are followed."""
 _BINDINGS = 24
 """How many bindings of one name are looked at: generated code may have any number."""
+
+
+def fits(name: str, globs: Iterable[str]) -> bool:
+    """Whether a dotted name is one of these, or fits one that is a glob."""
+    return any(name == glob or ("*" in glob and fnmatchcase(name, glob)) for glob in globs)
 
 
 class Names:
@@ -98,6 +104,12 @@ class Names:
         if len(wanted) == 1:
             return self._calls.get(wanted[0], [])
         return list(dict.fromkeys(call for name in wanted for call in self._calls.get(name, ())))
+
+    def calls_like(self, globs: Sequence[str]) -> Iterator[ast.Call]:
+        """The calls of every dotted name that fits one of these globs."""
+        for name, calls in self.called().items():
+            if fits(name, globs):
+                yield from calls
 
     def called(self) -> dict[str, list[ast.Call]]:
         """Every resolved dotted name that the file calls, with its calls."""

@@ -57,7 +57,7 @@ def for_other_library(file: SourceFile, node: ast.AST) -> bool:
     """Whether a test for a library of another platform leaves a place to it: `if is_sagemaker_mp_enabled():`."""
     child: ast.AST = node
     for up in file.tree.ancestors(node):
-        test = up.test if isinstance(up, ast.If) and child in up.body else None
+        test = up.test if isinstance(up, ast.If) and file.tree.holds(up.body, child) else None
         if isinstance(test, ast.Call) and _OTHER_LIBRARY.search(dotted(test.func)):
             return True
         child = up

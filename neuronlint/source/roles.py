@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from neuronlint.source.kinds import Imported, Kind, Kinds
+from neuronlint.source.names import fits
 from neuronlint.source.tables import table
 from neuronlint.source.tree import FUNCTIONS, Function, SourceTree, argument, constant, dotted
 
@@ -29,7 +29,7 @@ _OPTIMIZER = re.compile(r"opt(im(izer)?)?(_?\w+)?$", re.IGNORECASE)
 def _frameworks_of(name: str) -> tuple[str, ...]:
     """The frameworks that a name belongs to: asked again for every file."""
     rows = table("roles")["frameworks"].items()
-    return tuple(key for key, globs in rows if any(fnmatchcase(name, glob) for glob in globs))
+    return tuple(key for key, globs in rows if fits(name, globs))
 
 
 @dataclass(slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from neuronlint.source.lengths import Lengths
@@ -23,15 +22,10 @@ _TRAINERS = ("transformers.*Trainer", "trl.*Trainer")
 def uneven(file: SourceFile) -> Iterator[ast.Call]:
     """The arguments of a trainer whose last batch is smaller: only where the file says how many samples there are."""
     lengths = Lengths(file)
-    for call in _calls(file, _ARGUMENTS):
+    for call in file.names.calls_like(_ARGUMENTS):
         dropped = given(file, call, DROP)
         batch = lengths.number(given(file, call, SIZE))
-        sets = [keyword(made, "train_dataset") for made in _calls(file, _TRAINERS)]
+        sets = [keyword(made, "train_dataset") for made in file.names.calls_like(_TRAINERS)]
         count = lengths.length(sets[0]) if len(sets) == 1 else None
         if batch and count and count % batch and (dropped is None or constant(dropped) is False):
             yield call
-
-
-def _calls(file: SourceFile, globs: tuple[str, ...]) -> list[ast.Call]:
-    called = file.names.called().items()
-    return [call for name, calls in called for call in calls if any(fnmatchcase(name, glob) for glob in globs)]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from functools import cache
 
 from neuronlint.finding import Finding
 from neuronlint.source.device_code import on_chip
 from neuronlint.source.file import SourceFile
 from neuronlint.source.kinds import Kind
+from neuronlint.source.names import fits
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tables import words
 from neuronlint.source.tree import position
@@ -36,4 +36,4 @@ class ComplexArithmetic(SourceRule):
 def _is_complex(name: str) -> bool:
     if name in words("numbers", "complex", "real"):
         return False
-    return any(fnmatchcase(name, glob) for glob in words("numbers", "complex", "calls"))
+    return fits(name, words("numbers", "complex", "calls"))

@@ -64,7 +64,11 @@ def _is_asked_about(file: SourceFile, node: ast.AST) -> bool:
             return True
         if isinstance(up, ast.JoinedStr) and names_device(up, "cuda"):
             return True
-        if isinstance(up, ast.If) and child in up.body and "torch.cuda.default_" in file.tree.segment(up.test, 200):
+        if (
+            isinstance(up, ast.If)
+            and file.tree.holds(up.body, child)
+            and "torch.cuda.default_" in file.tree.segment(up.test, 200)
+        ):
             return True
         child = up
     return False

@@ -32,7 +32,7 @@ def _tests(file: SourceFile, node: ast.AST) -> Iterator[ast.expr]:
     """The tests that all hold where a node runs."""
     child = node
     for up in file.tree.ancestors(node):
-        if isinstance(up, ast.If) and child in up.body:
+        if isinstance(up, ast.If) and file.tree.holds(up.body, child):
             every = isinstance(up.test, ast.BoolOp) and isinstance(up.test.op, ast.And)
             yield from up.test.values if every and isinstance(up.test, ast.BoolOp) else (up.test,)
         child = up

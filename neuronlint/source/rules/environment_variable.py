@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +14,7 @@ from neuronlint.source.edits import deleted, replaced
 from neuronlint.source.environment import Setting, settings
 from neuronlint.source.file import SourceFile
 from neuronlint.source.guarding import of_other_framework, xla_guard
+from neuronlint.source.names import fits
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tables import table
 from neuronlint.source.tree import constant
@@ -49,7 +49,7 @@ class EnvironmentVariable(SourceRule):
 def _row(name: str) -> dict[str, Any] | None:
     """The first row of the table that fits a name."""
     rows: list[dict[str, Any]] = table("environment")["variable"]
-    return next((row for row in rows if any(fnmatchcase(name, glob) for glob in row["names"])), None)
+    return next((row for row in rows if fits(name, row["names"])), None)
 
 
 def _is_well(file: SourceFile, setting: Setting, row: dict[str, Any]) -> bool:

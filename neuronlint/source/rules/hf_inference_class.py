@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 
 from neuronlint.finding import Finding
 from neuronlint.source.file import SourceFile
+from neuronlint.source.names import fits
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tables import table
 from neuronlint.stack import Stack
@@ -29,7 +29,7 @@ class HfInferenceClass(SourceRule):
         trains: bool | None = None
         for name, calls in file.names.called().items():
             for row in table("huggingface")["counterpart"]:
-                if not any(fnmatchcase(name, glob) for glob in row["names"]):
+                if not fits(name, row["names"]):
                     continue
                 if trains is None:
                     trains = _trains(file)

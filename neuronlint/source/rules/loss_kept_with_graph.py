@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import lru_cache
 
 from neuronlint.finding import Finding, Fix
 from neuronlint.source.edits import replaced
-from neuronlint.source.file import SourceFile
+from neuronlint.source.file import SourceFile, once
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tree import dotted
 from neuronlint.stack import Stack
@@ -62,7 +61,7 @@ class LossKeptWithGraph(SourceRule):
         return total not in _taken_back(file)
 
 
-@lru_cache(maxsize=1)  # of the file in hand
+@once
 def _taken_back(file: SourceFile) -> frozenset[str]:
     """The names of losses that a gradient is taken of, and of what they are made from."""
     calls = file.roles.backward_calls

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from typing import Any
 
 from neuronlint.finding import Finding
 from neuronlint.source.apis import imports
 from neuronlint.source.file import SourceFile
+from neuronlint.source.names import fits
 from neuronlint.source.reach import Reach, reach
 from neuronlint.source.rules.base import SourceRule
 from neuronlint.source.tables import table
@@ -36,10 +36,10 @@ class OtherFramework(SourceRule):
 def _of_package(file: SourceFile, row: dict[str, Any], brought: list[tuple[ast.AST, str]]) -> ast.AST | None:
     """Where a file imports a package for Inferentia1, or calls what only that package brings."""
     for node, name in brought:
-        if _fits(name, row["names"]):
+        if fits(name, row["names"]):
             return node
     for name, calls in file.names.called().items():
-        if _fits(name, row["calls"]):
+        if fits(name, row["calls"]):
             return calls[0]
     return None
 
@@ -49,8 +49,8 @@ def _of_program(file: SourceFile, row: dict[str, Any], brought: list[tuple[ast.A
     if not _OURS.isdisjoint(file.imports):
         return None
     for node, name in brought:
-        if _fits(name, row["names"]) and reach(file, node) is Reach.CERTAIN:
-            built = any(_fits(called, row["builds"]) for called in _used(file))
+        if fits(name, row["names"]) and reach(file, node) is Reach.CERTAIN:
+            built = any(fits(called, row["builds"]) for called in _used(file))
             return node if built else None
     return None
 
@@ -62,7 +62,3 @@ def _used(file: SourceFile) -> Iterator[str]:
         yield from (name for base in owner.bases for name in file.names.of(base))
     for function in file.tree.functions:
         yield from (name for mark in function.decorator_list for name in file.names.of(mark))
-
-
-def _fits(name: str, globs: list[str]) -> bool:
-    return any(name == glob or ("*" in glob and fnmatchcase(name, glob)) for glob in globs)
