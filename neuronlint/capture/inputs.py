@@ -79,11 +79,16 @@ def _parameters(model: torch.nn.Module) -> list[inspect.Parameter]:
 
 
 def declared(model: torch.nn.Module) -> Inputs | None:
-    """Inputs that the model itself or the library it comes from declares."""
+    """Inputs that the model itself declares."""
     for attribute in ("example_input_array", "example_inputs"):
         value = getattr(model, attribute, None)
         if value is not None and not isinstance(value, torch.nn.Module):
             return from_value(value() if callable(value) and not isinstance(value, torch.Tensor) else value)
+    return None
+
+
+def of_library(model: torch.nn.Module) -> Inputs | None:
+    """Inputs that the library declares that a model comes from."""
     if (found := library_inputs(model)) is not None:
         return Inputs((), found) if isinstance(found, dict) else Inputs(found)
     dummy = getattr(model, "dummy_inputs", None)
@@ -91,11 +96,13 @@ def declared(model: torch.nn.Module) -> Inputs | None:
 
 
 def infer(model: torch.nn.Module) -> Inputs:
-    """Inputs found by calling the model on fake tensors of likely shapes.
+    """Inputs of the model's library, else those found by calling it on fake tensors of likely shapes.
 
     The names and annotations of forward, and the first layers that hold parameters, give the candidates. Raises
     `InputSpecError` with the last error where none fits.
     """
+    if (known := of_library(model)) is not None:
+        return known
     wanted = [p for p in _parameters(model) if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     if not wanted:
         wanted = [p for p in _parameters(model) if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)][:1]

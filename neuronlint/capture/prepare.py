@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from neuronlint.capture.discover import Candidate
 from neuronlint.capture.inputs import Inputs, declared, from_specs, from_value, infer
@@ -67,9 +68,24 @@ def settle(model: torch.nn.Module, mode: str) -> None:
                 continue
 
 
-def complete(model: torch.nn.Module, inputs: Inputs | None) -> Inputs:
-    """The inputs, inferred where none are known."""
-    return infer(model) if inputs is None else inputs
+def complete(model: torch.nn.Module, inputs: Inputs | None, mode: str = "inference") -> Inputs:
+    """The inputs, inferred where none are known: a batch of two where training needs more than one sample."""
+    if inputs is not None:
+        return inputs
+    model.eval()  # what is tried below may be one sample, which batch norm does not train on
+    inferred = infer(model)
+    model.train(mode == "training")
+    normalised = any(isinstance(module, torch.nn.modules.batchnorm._BatchNorm) for module in model.modules())
+    return doubled(inferred) if mode == "training" and normalised else inferred
+
+
+def doubled(inputs: Inputs) -> Inputs:
+    """The same inputs with a batch of two, where each of them is a batch of one; else as they are."""
+    tensors = [leaf for leaf in tree_leaves((inputs.args, inputs.kwargs)) if isinstance(leaf, torch.Tensor)]
+    if not tensors or any(tensor.dim() == 0 or tensor.shape[0] != 1 for tensor in tensors):
+        return inputs
+    args, kwargs = tree_map_only(torch.Tensor, lambda t: torch.cat([t, t]), (inputs.args, inputs.kwargs))
+    return Inputs(args, kwargs, inputs.named)
 
 
 def describe(value: Any) -> str:

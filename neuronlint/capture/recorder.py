@@ -137,7 +137,7 @@ class Recorder:
         sources = {self._producers[id(t)] for t in operands if id(t) in self._producers}
         sources |= {self._writers[key] for t in operands if (key := storage(t)) in self._writers}
         where, module_path, module_class = self._whereabouts()
-        if self.phase == FORWARD and torch.is_grad_enabled() and any(t.requires_grad for t in operands):
+        if self._runs_forward() and torch.is_grad_enabled() and any(t.requires_grad for t in operands):
             made = (
                 torch._C._autograd._get_sequence_nr() - 1
             )  # the gradient's node is made before the call is dispatched
@@ -162,8 +162,15 @@ class Recorder:
             CaptureEvent(kind, text, op, call, module_path, found.span, found.through, found.through_text)
         )
 
+    def _runs_forward(self) -> bool:
+        """Whether the model's own code runs: in the backward pass too, where checkpointing computes a part again.
+
+        There it is told by gradients being on, which autograd switches off for its own calls.
+        """
+        return self.phase == FORWARD or (self.phase == BACKWARD and torch.is_grad_enabled())
+
     def _whereabouts(self) -> tuple[Place, str, str]:
-        if self.phase == FORWARD:
+        if self._runs_forward():
             return place(sys._getframe(2)), self.modules.path, self.modules.class_name
         if self.phase == BACKWARD:
             return self._forward_place(torch._C._current_autograd_node())

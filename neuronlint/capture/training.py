@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from typing import Any
 
@@ -36,12 +37,41 @@ def _floating(value: Any) -> list[torch.Tensor]:
     return []
 
 
-def optimizer_for(model: torch.nn.Module, name: str | None) -> torch.optim.Optimizer:
-    """AdamW, or the class of `torch.optim` that `--optimizer` names. Raises `ConfigurationError` for another name."""
-    cls = getattr(torch.optim, name or "AdamW", None)
+def optimizer_for(model: torch.nn.Module, spec: str | None) -> torch.optim.Optimizer:
+    """AdamW, or the optimizer of `torch.optim` that `--optimizer` names, over the parameters that have a gradient.
+
+    `spec` is a name, or a call with keywords (`AdamW(fused=True, amsgrad=True)`). Raises `ConfigurationError` where
+    torch has no such optimizer or refuses the keywords.
+    """
+    return _made([p for p in model.parameters() if p.grad is not None], spec or "AdamW")
+
+
+def check_optimizer(spec: str) -> None:
+    """Raises `ConfigurationError` where a spec is no optimizer of `torch.optim`, before any model is built."""
+    _made([torch.nn.Parameter(torch.zeros(2, 2))], spec)
+
+
+def _made(parameters: list[torch.nn.Parameter], spec: str) -> torch.optim.Optimizer:
+    name, settings = _parsed(spec)
+    cls = getattr(torch.optim, name, None)
     if not (isinstance(cls, type) and issubclass(cls, torch.optim.Optimizer)):
         known = sorted(n for n in vars(torch.optim) if n[0].isupper() and n != "Optimizer")
         raise ConfigurationError(f"--optimizer {name!r}: torch.optim has {', '.join(known)}")
-    with_gradient = [p for p in model.parameters() if p.grad is not None]
-    settings: dict[str, Any] = {"lr": 1e-3} if cls is not torch.optim.LBFGS else {}
-    return cls(with_gradient, **settings)
+    rate: dict[str, Any] = {"lr": 1e-3} if cls is not torch.optim.LBFGS else {}
+    try:
+        return cls(parameters, **{**rate, **settings})
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ConfigurationError(f"--optimizer {spec!r}: {str(error).splitlines()[0]}") from None
+
+
+def _parsed(spec: str) -> tuple[str, dict[str, Any]]:
+    """The name and the keywords of an optimizer's spec; only literals are values."""
+    try:
+        tree = ast.parse(spec.strip(), mode="eval").body
+        if isinstance(tree, ast.Name):
+            return tree.id, {}
+        if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and not tree.args:
+            return tree.func.id, {word.arg: ast.literal_eval(word.value) for word in tree.keywords if word.arg}
+    except (SyntaxError, ValueError):
+        pass
+    raise ConfigurationError(f"--optimizer {spec!r}: name one, as in AdamW or SGD(momentum=0.9, foreach=True)")

@@ -42,6 +42,8 @@ class Worker:
             )
             return
         self._prepare_torch()
+        if not self._optimizer_exists():
+            return
         for candidate in self._candidates():
             key = candidate.name or "build"
             if key in self.request["skip"]:
@@ -60,6 +62,18 @@ class Worker:
         torch.compiler.set_stance("force_eager")
         torch.manual_seed(0)
         accept_any_autocast()
+
+    def _optimizer_exists(self) -> bool:
+        """Whether the optimizer that the request names can be made; where not, the whole request fails."""
+        from neuronlint.capture.training import check_optimizer
+
+        try:
+            if self.request["optimizer"]:
+                check_optimizer(self.request["optimizer"])
+        except ConfigurationError as error:
+            self.send({"fatal": str(error)})
+            return False
+        return True
 
     def _candidates(self) -> list[Any]:
         from neuronlint.capture.discover import candidates, from_reference, import_file
@@ -129,15 +143,14 @@ class Worker:
             with fake_weights() if fake else OnCpu():
                 model, inputs = model_and_inputs(candidate, self.inputs)
             settle(model, self.request["mode"])
-            return model, complete(model, inputs)
+            return model, complete(model, inputs, self.request["mode"])
 
         settings = Settings(self.request["mode"], self.request["frontend"], self.request["optimizer"])
         attempt = capture(build, settings)
-        graph = attempt.graph
+        graph, error = attempt.graph, attempt.error
+        if isinstance(error, (ConfigurationError, InputSpecError)):
+            raise error
         if graph is None:
-            error = attempt.error
-            if isinstance(error, (ConfigurationError, InputSpecError)):
-                raise error
             self.send(
                 {
                     "fail": candidate.name or "build",

@@ -43,7 +43,7 @@ def model_options(function: Function) -> Function:
         click.option(
             "--observe", is_flag=True, help="run scripts up to the first call of a top-level module, and take that"
         ),
-        click.option("--optimizer", metavar="NAME", help="the optimizer of training graphs  [default: AdamW]"),
+        click.option("--optimizer", metavar="SPEC", help="for training, as in SGD(momentum=0.9)  [default: AdamW]"),
         click.option(
             "--timeout",
             type=click.FloatRange(min=0, min_open=True),

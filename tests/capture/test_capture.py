@@ -8,9 +8,12 @@ from collections.abc import Callable
 import pytest
 
 from neuronlint.call import TensorMeta
+from neuronlint.capture.messages import CaptureResult
+from neuronlint.errors import ConfigurationError
 from neuronlint.graph.opgraph import OpGraph
 
 GraphOf = Callable[..., OpGraph]
+Capture = Callable[..., CaptureResult]
 
 
 def ops(graph: OpGraph) -> list[str]:
@@ -183,6 +186,120 @@ def test_training_records_backward_at_the_forward_line_and_the_optimizer(graph_o
     backward = next(node for node in graph.nodes if node.call.op == "aten.sigmoid_backward.default")
     assert backward.span is not None
     assert (backward.phase, backward.span.line) == ("backward", 9)
+
+
+TRAINED = """
+from torch.utils.checkpoint import checkpoint
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.used = nn.Linear(4, 4)
+        self.unused = nn.Linear(4, 4)
+        self.drop = nn.Dropout(0.5)
+        self.norm = nn.BatchNorm1d(4)
+
+    def block(self, x):
+        return self.norm(self.used(x)).tanh()
+
+    def forward(self, x):
+        x = checkpoint(self.block, x, use_reentrant=False)
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            return self.used(self.drop(x))
+
+def build():
+    return Net(), (torch.zeros(2, 4),)
+"""
+
+
+def test_training_keeps_the_state_of_training_and_the_dtype_of_autocast(graph_of: GraphOf) -> None:
+    graph = graph_of(TRAINED, mode="training")
+    assert graph.status == "captured"
+    counts = Counter((node.phase, node.call.op) for node in graph.nodes)
+    assert counts["forward", "aten.bernoulli_.float"] == 1
+    norms = [n.call for n in graph.nodes if "batch_norm" in n.call.op and n.phase == "forward"]
+    assert [call.arguments["training"] for call in norms] == [True]
+    matmuls = {node.call.outputs[0].dtype for node in graph.nodes if node.call.op == "aten.addmm.default"}
+    assert matmuls == {"float32", "bfloat16"}
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_checkpointing_recomputes_the_block_in_the_backward_pass(graph_of: GraphOf, reentrant: bool) -> None:
+    source = TRAINED.replace("use_reentrant=False", f"use_reentrant={reentrant}")
+    graph = graph_of(source.replace("torch.zeros(2, 4)", "torch.zeros(2, 4, requires_grad=True)"), mode="training")
+    tanh = [(node.phase, node.span.line if node.span else 0) for node in graph.nodes if node.call.name == "aten.tanh"]
+    assert tanh == [("forward", 15), ("backward", 15)]
+
+
+def test_a_parameter_without_a_gradient_takes_no_step(graph_of: GraphOf) -> None:
+    graph = graph_of(TRAINED, mode="training", optimizer="SGD(foreach=False)")
+    steps = [n.call for n in graph.nodes if n.phase == "optimizer" and n.call.op.startswith("aten.")]
+    assert [call.op for call in steps] == ["aten.add_.Tensor"] * 4  # weight and bias of the two modules in use
+    assert sorted(str(call.arguments["self"]) for call in steps) == ["float32[4, 4]"] + ["float32[4]"] * 3
+
+
+@pytest.mark.parametrize(
+    ("spec", "op"),
+    [
+        ("AdamW(foreach=True)", "aten._foreach_addcdiv_.ScalarList"),
+        ("AdamW(fused=True)", "aten._fused_adamw_.default"),
+        ("Adam(amsgrad=True)", "aten.maximum.out"),
+        ("SGD(momentum=0.9)", "aten.add_.Tensor"),
+    ],
+)
+def test_an_optimizer_is_named_with_its_keywords(graph_of: GraphOf, spec: str, op: str) -> None:
+    graph = graph_of(TRAINED, mode="training", optimizer=spec)
+    assert op in {node.call.op for node in graph.nodes if node.phase == "optimizer"}
+
+
+@pytest.mark.parametrize(
+    "spec", ["AdamW(", "AdamW(bogus=1)", "Adamm", "AdamW(1)", "os.system('x')", "AdamW(lr=exit())"]
+)
+def test_what_is_no_optimizer_is_refused_before_a_model_is_built(capture_file: Capture, spec: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"^--optimizer "):
+        capture_file("def build():\n    raise SystemExit\n", mode="training", optimizer=spec)
+
+
+def test_batch_norm_is_trained_on_two_samples_where_the_inputs_are_inferred(graph_of: GraphOf) -> None:
+    source = """
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = nn.Conv2d(3, 6, 3)
+            self.norm = nn.BatchNorm1d(6)
+
+        def forward(self, image: torch.Tensor):
+            return self.norm(self.first(image).mean((2, 3)))
+    """
+    graph = graph_of(source, mode="training")
+    assert graph.status == "captured"
+    trained, judged = graph.inputs[0].meta, graph_of(source).inputs[0].meta
+    assert trained is not None
+    assert judged is not None
+    assert (trained.shape[:2], judged.shape[:2]) == ((2, 3), (1, 3))
+
+
+@pytest.mark.parametrize(
+    "test", ["not skip", "not skip or self.synced", "self.synced or not skip", "not (skip and self.training)"]
+)
+def test_a_layer_that_is_dropped_at_random_is_judged(graph_of: GraphOf, test: str) -> None:
+    graph = graph_of(
+        f"""
+        class Net(nn.Module):
+            synced = False
+
+            def forward(self, x):
+                skip = torch.rand([]) < 0.1
+                if {test}:
+                    x = x.sin()
+                return x
+
+        def build():
+            return Net(), (torch.zeros(3),)
+        """
+    )
+    assert "aten.sin.default" in ops(graph)
 
 
 def test_named_dimensions_are_kept(graph_of: GraphOf) -> None:
