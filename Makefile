@@ -5,7 +5,12 @@ TORCH ?= torch==2.13.0
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint docs benchmark fuzz clean
+# What the operator tables are measured with: the real lowering of each frontend on a CPU.
+MLIR ?= torch-mlir==20261001
+XLA ?= torch==2.9.0 torchvision==0.24.0 torch_xla==2.9.0
+XLA_VENV := .venv-xla
+
+.PHONY: demo test lint docs accuracy benchmark fuzz clean
 
 # Sets up, and checks the models that ship in fixtures/models: the main job.
 demo: $(VENV)/.installed
@@ -21,6 +26,11 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Holds the tables against the real lowering of a few whole models, in evaluation and in training.
+accuracy: $(VENV)/.installed-mlir $(XLA_VENV)/.installed
+	$(BIN)/python -W ignore -m tests.accuracy.score_models native --subset --min 0.97
+	$(XLA_VENV)/bin/python -W ignore -m tests.accuracy.score_models xla --subset --min 0.99
 
 # Writes the pages of docs/rules from rules/checks, and docs/patterns.md.
 docs: $(VENV)/.installed
@@ -46,5 +56,16 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/pip install --quiet --group dev
 	touch $@
 
+# torch-mlir asks for packages that lowering does not need.
+$(VENV)/.installed-mlir: $(VENV)/.installed-dev
+	$(BIN)/pip install --quiet --no-deps $(MLIR)
+	touch $@
+
+$(XLA_VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(XLA_VENV)
+	$(XLA_VENV)/bin/pip install --quiet $(XLA) 'transformers==5.24.0' expecttest scipy
+	$(XLA_VENV)/bin/pip install --quiet --editable .
+	touch $@
+
 clean:
-	rm -rf $(VENV) dist build
+	rm -rf $(VENV) $(XLA_VENV) dist build

@@ -21,6 +21,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from neuronlint.call import OperatorCall
 from neuronlint.capture.convert import operator_call
+from tests.accuracy._gradients import DTYPES as DIFFERENTIATED
+from tests.accuracy._gradients import differentiable, gradients, is_for_all, optimizer_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -120,24 +122,24 @@ class _KeepFused(TorchFunctionMode):  # type: ignore[misc, unused-ignore]
 
 
 @contextmanager
-def recording(book: CallBook) -> Iterator[None]:
+def recording(book: CallBook, grad: bool = False) -> Iterator[None]:
     """Records what runs inside on the CPU, without the kernels that only the CPU has."""
     torch.backends.mha.set_fastpath_enabled(False)
     record = _Record(book)
     torch._C._set_mkldnn_enabled(False)
-    with torch.no_grad(), warnings.catch_warnings():
+    with torch.set_grad_enabled(grad), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with _KeepFused(record), record:
             yield
 
 
-def run(book: CallBook, function: Callable[[], Any]) -> bool:
+def run(book: CallBook, function: Callable[[], Any], grad: bool = False) -> bool:
     """Runs one sample and records its calls, on fake tensors where the CPU has no kernel for its dtype."""
     for mode in (nullcontext(), FakeTensorMode(allow_non_fake_inputs=True)):
         torch.manual_seed(0)
         random.seed(0)
         try:
-            with mode, recording(book):
+            with mode, recording(book, grad):
                 function()
         except Exception:  # noqa: S112 (what the operator database tries need not work)
             continue
@@ -158,6 +160,34 @@ def record_op_db(book: CallBook, only: str = "") -> None:
             dtype = getattr(torch, dtype_name)
             if dtype in info.supported_dtypes("cpu"):
                 _record_samples(book, info, dtype, SAMPLES.get(dtype_name, 3))
+
+
+def record_training(book: CallBook, only: str = "") -> None:
+    """The gradients of the operator database, and steps of optimizers."""
+    from torch.testing._internal import common_methods_invocations
+
+    op_db: list[Any] = common_methods_invocations.op_db
+    for info in op_db:
+        if only and only not in info.name:
+            continue
+        for dtype in DIFFERENTIATED:
+            if differentiable(info, dtype):
+                _record_gradients(book, info, dtype)
+    if not only:
+        for thunk in optimizer_steps():
+            run(book, thunk, grad=True)
+    book.by_op = {op: calls for op, calls in book.by_op.items() if is_for_all(op)}
+
+
+def _record_gradients(book: CallBook, info: Any, dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    random.seed(0)
+    try:
+        thunks = gradients(info, dtype, SAMPLES.get(str(dtype).removeprefix("torch."), 3))
+    except Exception:
+        return
+    for thunk in thunks:
+        run(book, thunk, grad=True)
 
 
 def _record_samples(book: CallBook, info: Any, dtype: torch.dtype, count: int) -> None:

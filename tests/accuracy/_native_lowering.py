@@ -209,6 +209,7 @@ def _not_traced(error: Exception) -> Outcome:
 
 def _lower_graph(graph: torch.fx.GraphModule, call: OperatorCall) -> Outcome:
     _lift_constants(graph)
+    _drop_nothing(graph)
     context = ir.Context()
     torch_dialect.register_dialect(context)
     messages: list[str] = []
@@ -253,6 +254,14 @@ def _lift_constants(graph: torch.fx.GraphModule) -> None:
             new.meta["val"] = mode.from_tensor(value) if mode is not None else value
         node.replace_all_uses_with(new)
         graph.graph.erase_node(node)
+
+
+def _drop_nothing(graph: torch.fx.GraphModule) -> None:
+    """Leaves out results that are None (a gradient that was not asked for): the constant would be left over."""
+    output = next(node for node in graph.graph.nodes if node.op == "output")
+    results = output.args[0]
+    if isinstance(results, (list, tuple)) and any(result is None for result in results):
+        output.args = (tuple(result for result in results if result is not None),)
 
 
 def _not_legal(stage: str, messages: Sequence[str], before: Sequence[str], graph: torch.fx.GraphModule) -> Outcome:

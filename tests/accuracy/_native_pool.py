@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 Outcome = dict[str, Any]
 
+CALLS_PER_PROCESS = 400
+"""A worker is replaced after so many calls: torch-mlir does not give back all memory of what it lowered."""
+
 
 class Worker:
     """A child process that answers one JSON line for each JSON line; started again after a crash or a hang."""
@@ -22,8 +25,12 @@ class Worker:
         self.command = [sys.executable, "-m", module, "--worker"]
         self.timeout = timeout
         self.process: subprocess.Popen[bytes] | None = None
+        self.asked = 0
 
     def ask(self, request: Mapping[str, Any]) -> Outcome:
+        self.asked += 1
+        if self.asked % CALLS_PER_PROCESS == 0:
+            self.close()
         if self.process is None:
             self.process = subprocess.Popen(
                 self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL

@@ -25,6 +25,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from neuronlint.call import OperatorCall, TensorMeta
 from neuronlint.capture.convert import operator_call
+from tests.accuracy._gradients import DTYPES, differentiable, gradients, is_for_all, optimizer_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -166,11 +167,12 @@ class Recorder:
             sample = Sample.of(operator_call(func, args, kwargs, out), args, kwargs)
         self.samples.setdefault(sample.key, sample)
 
-    def run(self, thunk: Callable[[], Any]) -> bool:
+    def run(self, thunk: Callable[[], Any], *, grad: bool = False) -> bool:
         """Runs `thunk` and records its calls; False where it raises, the calls before that being kept."""
         try:
             with (
-                torch.no_grad(), torch.backends.mkldnn.flags(enabled=False), _AttentionMode(self), _CallMode(self),
+                torch.set_grad_enabled(grad), torch.backends.mkldnn.flags(enabled=False), _AttentionMode(self),
+                _CallMode(self),
             ):  # fmt: skip
                 thunk()
         except Exception:
@@ -205,6 +207,34 @@ def record_op_db(recorder: Recorder) -> None:
                 _record_info(recorder, info, dtype)
         if number % 50 == 0:
             print(f"{number}/{len(op_db)} {info.name}: {len(recorder.samples)} calls", file=sys.stderr, flush=True)
+
+
+def record_training(recorder: Recorder) -> None:
+    """Records the gradients of torch's operator database, and steps of optimizers."""
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    signal.signal(signal.SIGALRM, _too_slow)
+    for info in op_db:
+        for dtype in DTYPES:
+            if differentiable(info, dtype):
+                _record_gradients(recorder, info, dtype)
+    for number, thunk in enumerate(optimizer_steps()):
+        seed(f"optimizer {number}")
+        recorder.run(thunk, grad=True)
+    for key in [key for key, sample in recorder.samples.items() if not is_for_all(sample.call.op)]:
+        del recorder.samples[key]
+
+
+def _record_gradients(recorder: Recorder, info: Any, dtype: torch.dtype) -> None:
+    seed(f"{info.name} {info.variant_test_name} {dtype} gradient")
+    signal.alarm(OPINFO_SECONDS)
+    try:
+        for thunk in gradients(info, dtype, FLOAT_SAMPLES if dtype == torch.float32 else OTHER_SAMPLES):
+            recorder.run(thunk, grad=True)
+    except Exception as error:
+        print(f"{info.name} {dtype} gradient: {type(error).__name__}", file=sys.stderr)
+    finally:
+        signal.alarm(0)
 
 
 def _too_slow(number: int, frame: FrameType | None) -> None:

@@ -3,10 +3,11 @@
     python -m tests.accuracy.lower_native [--calls FILE.jsonl]… [--cache FILE] [--only NAME]
 
 It needs torch, torchvision and torch-mlir (`envs.sh zoo`) and takes about ten minutes on one idle core. Each distinct
-call of torch's operator database, of `_native_extras.py` and of `--calls` is lowered by itself, in a worker process,
-and the outcomes are put in rows of `rules/operators/native-torch_mlir-VERSION.jsonl`, told apart by the conditions of
-`rules/operators/native-conditions.toml` and by found ones. `emits` of a row names element types that the lowering
-brings in by itself; `--cache FILE --from-cache` makes the rows anew in seconds.
+call of torch's operator database, of its gradients and of optimizer steps (`_gradients.py`), of `_native_extras.py`
+and of `--calls` is lowered by itself, in a worker process, and the outcomes are put in rows of
+`rules/operators/native-torch_mlir-VERSION.jsonl`, told apart by the conditions of `native-conditions.toml` and by
+found ones. `emits` of a row names element types that the lowering brings in by itself; `--cache FILE --from-cache`
+makes the rows anew in seconds.
 
 Calls go through AOTAutograd alone, since Dynamo only wraps them: `--check-dynamo N` compares the verdicts of N calls
 with those that come through `torch.compile`. With torch 2.14.1, 297 of 300 agreed, and on the rest (sparse tensors, a
@@ -77,12 +78,16 @@ def _calls(options: argparse.Namespace) -> list[OperatorCall]:
         record_composites,
         record_extras,
         record_op_db,
+        record_training,
     )
     from tests.accuracy._native_extras import composites, extras
 
     logging.disable(logging.CRITICAL)  # torch logs every sample that it refuses
-    books = [CallBook(LIMIT), CallBook(3 * LIMIT), CallBook(LIMIT)]
+    books = [CallBook(LIMIT), CallBook(3 * LIMIT), CallBook(LIMIT), CallBook(LIMIT)]
     record_op_db(books[0], options.only)
+    record_training(books[3], options.only)
+    for op in books[0].by_op:
+        books[3].by_op.pop(op, None)  # gradients of most operators are made of others, which have their samples
     if not options.only:
         refused = record_extras(books[1], extras())
         record_composites(books[1], composites())

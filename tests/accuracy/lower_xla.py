@@ -4,7 +4,8 @@ Run from the root of the repository with an interpreter that has torch, torch_xl
 
     python -m tests.accuracy.lower_xla [--calls FILE.jsonl ...] [--work DIR]
 
-Calls come from torch's operator database, from `_extra_calls.py`, and from files of harvested calls. Each is replayed
+Calls come from torch's operator database, from its gradients and from optimizer steps (`_gradients.py`), from
+`_extra_calls.py`, and from files of harvested calls. Each is replayed
 with functionalization off, which is torch-neuronx's default, and on. With `--work`, what is recorded and replayed is
 kept in that folder and not done again; without it, every run starts afresh.
 """
@@ -27,12 +28,12 @@ import torch
 
 from tests.accuracy._extra_calls import extra_calls
 from tests.accuracy._harvested import read_calls
-from tests.accuracy._record import Recorder, Sample, overload, record_op_db, seed, select, spread
+from tests.accuracy._record import Recorder, Sample, overload, record_op_db, record_training, seed, select, spread
 from tests.accuracy._replay import MODES, Outcome, replay
 from tests.accuracy._tabulate import Condition, Measured, homogeneous, majority, partition, row, verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 RULES = Path("rules/operators")
 CONDITIONS = RULES / "xla-conditions.toml"
@@ -66,20 +67,28 @@ def version(package: str) -> str:
 
 def collect(files: Sequence[Path], work: Path) -> list[Sample]:
     """The calls to replay, sorted: a selection of those recorded, and all forms of those given."""
-    recorded = work / "op_db.pickle"
-    if recorded.exists():
-        database = pickle.loads(recorded.read_bytes())  # noqa: S301
-    else:
-        recorder = Recorder()
-        record_op_db(recorder)
-        database = {sample.key: sample for sample in select(recorder.samples)}
-        recorded.write_bytes(pickle.dumps(database))
+    database = _recorded(work / "op_db.pickle", record_op_db)
+    training = _recorded(work / "training.pickle", record_training)
+    forward = {sample.call.op for sample in database.values()}
+    training = {key: sample for key, sample in training.items() if sample.call.op not in forward}
     extra = Recorder()
     seed("extra")
     for thunk in extra_calls():
         extra.run(thunk)
-    chosen = {**harvested(files), **database, **extra.samples}
+    chosen = {**harvested(files), **database, **training, **extra.samples}
     return [chosen[key] for key in sorted(chosen)]
+
+
+def _recorded(kept: Path, record: Callable[[Recorder], None]) -> dict[str, Sample]:
+    """A selection of what is recorded, or the one that an earlier run kept."""
+    if kept.exists():
+        samples: dict[str, Sample] = pickle.loads(kept.read_bytes())  # noqa: S301
+        return samples
+    recorder = Recorder()
+    record(recorder)
+    samples = {sample.key: sample for sample in select(recorder.samples)}
+    kept.write_bytes(pickle.dumps(samples))
+    return samples
 
 
 def harvested(files: Sequence[Path]) -> dict[str, Sample]:
@@ -157,10 +166,15 @@ def table(samples: Sequence[Sample], outcomes: dict[str, dict[str, Outcome]]) ->
 def _rows(
     op: str, mode: str, samples: Sequence[Sample], outcomes: dict[str, Outcome], conditions: Sequence[Condition]
 ) -> Iterator[dict[str, Any]]:
+    if not is_asked_for(op):
+        return
     lowered = has_kernel(op)
-    if any("wrong" in outcomes[sample.key] for sample in samples):  # then to lower says little of the values
-        samples = [sample for sample in samples if _settled(outcomes[sample.key])]
-    judged = [(sample.call, verdict(outcomes[sample.key], lowered)) for sample in samples]
+    seen_of = {sample.key: outcomes[sample.key] for sample in samples}
+    if not any("wrong" in seen_of[sample.key] and _is_precise(sample) for sample in samples):
+        seen_of = {key: _but_wrong(outcome) for key, outcome in seen_of.items()}
+    if any("wrong" in outcome for outcome in seen_of.values()):  # then to lower says little of the values
+        samples = [sample for sample in samples if _settled(seen_of[sample.key])]
+    judged = [(sample.call, verdict(seen_of[sample.key], lowered)) for sample in samples]
     measured = [Measured(call, seen) for call, seen in judged if seen is not None]
     if not measured:
         return
@@ -174,6 +188,25 @@ def _rows(
         yield row(op, group)
     if groups[-1].when is not None:
         yield {"op": op, "placement": "unknown", "reason": "unmeasured", "confidence": "low", "samples": 0}
+
+
+def _is_precise(sample: Sample) -> bool:
+    """Whether no operand is of half precision, where another order of roundings is no wrong value."""
+    return not any(meta.dtype in ("float16", "bfloat16") for meta in sample.call.tensors())
+
+
+def _but_wrong(outcome: Outcome) -> Outcome:
+    return {name: value for name, value in outcome.items() if name != "wrong"}
+
+
+def is_asked_for(op: str) -> bool:
+    """Whether a device of torch_xla is ever asked for a gradient: not where the forward has an autograd kernel."""
+    import torch_xla  # noqa: F401 - registers its operators
+
+    name, ending, variant = overload(op).name().partition("_backward")
+    if not ending or variant or not torch._C._dispatch_has_kernel(name):
+        return True
+    return not torch._C._dispatch_has_kernel_for_dispatch_key(name, "AutogradXLA")
 
 
 def _settled(outcome: Outcome) -> bool:

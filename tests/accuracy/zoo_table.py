@@ -1,17 +1,15 @@
 """How the models of `zoo.toml` are captured and judged: the table of the closing notes.
 
-    python -m tests.accuracy.zoo_table [--only WORD…] [--calls FILE] [--min SHARE]
+    python -m tests.accuracy.zoo_table [--only WORD…] [--min SHARE]
 
 Needs torch with timm, torchvision, transformers and diffusers. Each model is captured at full size on fake weights,
 once for trn2 native compile and once for inf2 xla. Below the table: the share captured whole, the share of distinct
 overloads without a verdict on each stack, and the findings at error level on known-good models on inf2 xla.
-`--calls` writes the distinct calls, one a line, for the scripts that measure lowerings.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import tomllib
 from collections import Counter
 from dataclasses import dataclass, field
@@ -42,7 +40,6 @@ class Totals:
     whole: int = 0
     verdicts: dict[str, dict[str, Counter[Placement]]] = field(default_factory=lambda: {"native": {}, "xla": {}})
     errors: list[str] = field(default_factory=list)
-    calls: set[str] = field(default_factory=set)
 
     def unknown(self, frontend: str) -> tuple[list[str], int]:
         """Overloads with a call that has no verdict, and how many overloads there are."""
@@ -72,7 +69,6 @@ def row(entry: dict[str, Any], knowledge: Knowledge, totals: Totals) -> str:
         counts = Counter(verdict.placement for verdict in verdicts)
         for node, verdict in zip(graph.nodes, verdicts, strict=True):
             totals.verdicts[frontend].setdefault(node.call.op, Counter())[verdict.placement] += 1
-            totals.calls.add(json.dumps(node.call.to_json(), sort_keys=True))
         wrong = [f"{f.code} {f.op or ''}".strip() for f in found if f.severity is Severity.ERROR]
         if frontend == "xla" and entry.get("known_good") and wrong:
             totals.errors.append(f"{entry['model']}: {', '.join(wrong)}")
@@ -85,7 +81,6 @@ def row(entry: dict[str, Any], knowledge: Knowledge, totals: Totals) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", nargs="*", default=[])
-    parser.add_argument("--calls", type=Path)
     parser.add_argument("--min", type=float, default=0.0, help="exit 1 where fewer models are captured whole")
     options = parser.parse_args()
     knowledge, totals = Knowledge.load(), Totals()
@@ -100,8 +95,6 @@ def main() -> int:
         unknown = len(names) / max(1, count)
         print(f"no verdict on {stack}: {len(names)} of {count} overloads ({unknown:.1%}): {' '.join(names)}")
     print(f"errors on known-good models on inf2 xla: {'; '.join(totals.errors) or 'none'}")
-    if options.calls:
-        options.calls.write_text("\n".join(sorted(totals.calls)) + "\n")
     return 0 if share >= options.min else 1
 
 
