@@ -5,6 +5,7 @@ A call is what capture records, what a saved graph holds and what knowledge judg
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
@@ -18,6 +19,8 @@ DTYPE_BYTES: Mapping[str, float] = {
     "int64": 8, "int32": 4, "int16": 2, "int8": 1, "uint64": 8, "uint32": 4, "uint16": 2, "uint8": 1, "bool": 1,
 }  # fmt: skip
 """Bytes of one element of each torch dtype, by its name without the `torch.` prefix."""
+
+_ORIGIN = re.compile(r'"origin": "\w*", ')
 
 Dim = int | str
 """A dimension: a size, or the name of a symbol whose size is not known when the model is captured."""
@@ -104,6 +107,14 @@ class OperatorCall:
     def name(self) -> str:
         """The operator without its overload: `aten.addmm`."""
         return self.op.rsplit(".", 1)[0] if self.op.count(".") >= 2 else self.op
+
+    @property
+    def signature(self) -> str:
+        """What makes a call distinct: the overload and its arguments, without where the tensors come from."""
+        import json
+
+        text = json.dumps([self.op, self.to_json()["arguments"]], sort_keys=True)
+        return _ORIGIN.sub("", text)
 
     def tensors(self) -> Iterator[TensorMeta]:
         """Every tensor operand, in the order of the schema, lists opened."""

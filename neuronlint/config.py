@@ -37,6 +37,7 @@ _STRINGS = (
     "output",
     "optimizer",
     "baseline",
+    "verify-python",
 )
 _LISTS = ("select", "extend-select", "exclude")
 _FLAGS = (
@@ -51,6 +52,7 @@ _FLAGS = (
     "fix",
     "unsafe-fixes",
     "statistics",
+    "verify",
     "watch",
 )
 _NUMBERS = ("timeout", "memory-limit")
@@ -64,6 +66,7 @@ COMMAND_LINE_ONLY = (
     "input",
     "model",
     "show-files",
+    "show-hlo",
     "show-settings",
     "stdin-filename",
     "write-baseline",
@@ -121,6 +124,8 @@ class Settings:
     fix: bool = False
     unsafe_fixes: bool = False
     statistics: bool = False
+    verify: bool = False
+    verify_python: str | None = None
     watch: bool = False
     severity: Mapping[str, str] = field(default_factory=dict)
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -22,6 +22,7 @@ from neuronlint.text import decode
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from neuronlint.call import OperatorCall
     from neuronlint.graph.opgraph import CaptureEvent, OpGraph
     from neuronlint.knowledge import Knowledge
     from neuronlint.stack import Stack
@@ -78,17 +79,31 @@ def capture(request: CaptureRequest, limits: Limits) -> CaptureResult:
     return client.capture_models(request, timeout=limits.timeout, memory_gib=limits.memory_gib)
 
 
-def run(request: CaptureRequest, stack: Stack, limits: Limits) -> LaneResult:
+@dataclass(frozen=True, slots=True)
+class Verify:
+    """That calls are lowered for real, in another interpreter where one is named, and whose HLO is to be shown."""
+
+    python: str | None = None
+    shown: tuple[str, ...] = ()
+
+
+def run(request: CaptureRequest, stack: Stack, limits: Limits, verify: Verify | None = None) -> LaneResult:
     """Captures and judges one file or model. What breaks in neuronlint itself comes back as `crash`."""
     try:
-        return judge(request, capture(request, limits), stack)
+        return judge(request, capture(request, limits), stack, limits, verify)
     except NeuronlintError as error:
         return LaneResult(problem=str(error))
     except Exception:
         return LaneResult(crash=traceback.format_exc())
 
 
-def judge(request: CaptureRequest, result: CaptureResult, stack: Stack) -> LaneResult:
+def judge(
+    request: CaptureRequest,
+    result: CaptureResult,
+    stack: Stack,
+    limits: Limits | None = None,
+    verify: Verify | None = None,
+) -> LaneResult:
     """Findings and summaries of what was captured, and of what was not."""
     lane = LaneResult(torch_version=result.torch_version)
     where = request.path or request.model or ""
@@ -98,6 +113,8 @@ def judge(request: CaptureRequest, result: CaptureResult, stack: Stack) -> LaneR
         lane.skipped.append(Skipped(where, "no model was found in it: define `build()`, or name one with --model"))
     for graph in result.graphs:
         _judge_graph(_localised(graph), stack, lane)
+        if verify is not None:
+            _verify_graph(_localised(graph), stack, lane, limits or Limits(), verify)
     for failure in result.failures:
         _judge_failure(failure, where, lane)
     lane.whole = not result.skipped and not result.failures and all(g.status == "captured" for g in result.graphs)
@@ -119,6 +136,32 @@ def _judge_graph(graph: OpGraph, stack: Stack, lane: LaneResult) -> None:
     lane.findings += [replace(finding, model=finding.model or graph.name) for finding in found]
     lane.findings += _partial(graph, found)
     lane.models.append(summary.model_report(graph, verdicts, stack))
+
+
+def _verify_graph(graph: OpGraph, stack: Stack, lane: LaneResult, limits: Limits, verify: Verify) -> None:
+    """Lowers the graph's calls for real, and adds to the last model's report what came out otherwise."""
+    from neuronlint.capture import verifying
+    from neuronlint.graph import verification
+    from neuronlint.graph.rules.fold import folded
+
+    asked = verification.candidates(graph, stack, knowledge())
+    calls = [candidate.node.call for candidate in asked]
+    texts = _first_of_each(calls, verify.shown)
+    lowered = verifying.lower_calls(stack.frontend, calls, verify.python, limits, texts)
+    held = verification.Verification(asked, lowered.outcomes, lowered.made_with)
+    lane.findings += folded(held.findings(graph))
+    lane.models[-1] = replace(lane.models[-1], verified=held.report())
+
+
+def _first_of_each(calls: Sequence[OperatorCall], shown: Sequence[str]) -> list[int]:
+    """The place of the first call of each overload that is to be shown."""
+    from neuronlint.graph.verification import is_wanted
+
+    first: dict[str, int] = {}
+    for place, call in enumerate(calls):
+        if is_wanted(call, shown):
+            first.setdefault(call.op, place)
+    return list(first.values())
 
 
 def _partial(graph: OpGraph, found: Sequence[Finding]) -> list[Finding]:

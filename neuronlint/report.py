@@ -22,6 +22,23 @@ class OperatorSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class Verified:
+    """What real lowerings of a model's distinct calls showed beside the tables.
+
+    `learned` counts calls that the tables know nothing of; `not_verified` the others by the reason why. `texts` are the
+    overload, its operands and the HLO of calls whose text was asked for.
+    """
+
+    calls: int
+    agreed: int
+    disagreed: int
+    learned: int
+    not_verified: Mapping[str, int]
+    made_with: str
+    texts: tuple[tuple[str, str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ModelReport:
     """One model: how it was captured, what its calls are judged to be, and what was not checked.
 
@@ -46,6 +63,7 @@ class ModelReport:
     flops_on_chip: float | None
     not_checked: tuple[str, ...] = ()
     estimate: Mapping[str, Any] | None = None
+    verified: Verified | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from neuronlint.sources import Cells, Sources
 
 if TYPE_CHECKING:  # what only graph checks need is imported where they begin
     from neuronlint.capture.messages import CaptureRequest
-    from neuronlint.graph_lane import LaneResult
+    from neuronlint.graph_lane import LaneResult, Verify
     from neuronlint.stack import Resolved
 
 Progress = Callable[[int, int, str], None]
@@ -60,6 +60,7 @@ class CheckOptions:
     stdin: tuple[str, bytes] | None = None
     observe: bool = False
     optimizer: str | None = None
+    verify: Verify | None = None
     today: dt.date = field(default_factory=dt.date.today)
     progress: Progress = _no_progress
 
@@ -199,7 +200,7 @@ def _captured(options: CheckOptions, requests: Sequence[CaptureRequest]) -> list
         nonlocal started
         options.progress(started, total, request.path or request.model or "")
         started += 1
-        return graph_lane.run(request, options.resolved.stack, options.limits)
+        return graph_lane.run(request, options.resolved.stack, options.limits, options.verify)
 
     workers = min(options.jobs or os.cpu_count() or 1, total)
     if workers <= 1:

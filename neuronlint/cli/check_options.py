@@ -19,6 +19,7 @@ from neuronlint.runner import CheckOptions
 from neuronlint.select import Selection, validate
 
 if TYPE_CHECKING:
+    from neuronlint.graph_lane import Verify
     from neuronlint.stack import Resolved
 
 STDIN = "-"
@@ -27,6 +28,10 @@ _STATISTICS_FORMATS = ("text", "concise", "json")
 _APART = (
     ("source_only", "graph_only", "leave nothing to check"),
     ("source_only", "model", "leave nothing to check"),
+    ("verify", "no_exec", "ask to lower your model and not to run your code"),
+    ("verify", "source_only", "leave nothing to lower"),
+    ("show_hlo", "no_exec", "ask to lower your model and not to run your code"),
+    ("show_hlo", "source_only", "leave nothing to lower"),
     ("observe", "no_exec", "ask to run your code and not to"),
     ("fix", "add_ignore", "both change the same lines"),
     ("diff", "add_ignore", "ask to change files and not to"),
@@ -69,6 +74,9 @@ def check_options(function: Function) -> Function:
         click.option("--source-only", is_flag=True, help="no graph checks"),
         click.option("--graph-only", is_flag=True, help="no source checks"),
         click.option("--no-exec", is_flag=True, help="run none of your code"),
+        click.option("--verify", is_flag=True, help="lower each call for real and compare (torch_xla, torch-mlir)"),
+        click.option("--verify-python", metavar="PATH", help="lower in this interpreter instead"),
+        click.option("--show-hlo", metavar="OP", multiple=True, help="and show the HLO of an operator's first call"),
         click.option("--no-cache", is_flag=True, help="check and capture everything anew"),
         click.option("--force-exclude", is_flag=True, help="leave excluded files out even where they are named"),
         click.option("--stdin-filename", metavar="NAME", help="the name of what `-` reads from stdin"),
@@ -95,6 +103,8 @@ def refuse_conflicts(given: Mapping[str, Any], typed: Callable[[str], bool], cho
         raise ConfigurationError("source-only and graph-only in the settings leave nothing to check; keep one of them")
     if given["write_baseline"] and not chosen["baseline"]:
         raise ConfigurationError("--write-baseline needs the file: --baseline FILE, or `baseline` in the settings")
+    if given["show_hlo"] and chosen["format"] != "text":
+        raise ConfigurationError("--show-hlo writes beside the report; give --format text")
     if chosen["statistics"] and chosen["format"] not in _STATISTICS_FORMATS:
         raise ConfigurationError(
             f"--statistics has no format {chosen['format']}; give --format {' or '.join(_STATISTICS_FORMATS)}"
@@ -140,7 +150,17 @@ def runner_options(
         force_exclude=chosen["force-exclude"],
         observe=chosen["observe"],
         optimizer=chosen["optimizer"] if chosen.set_by("optimizer") else None,
+        verify=_verify(given, chosen),
     )
+
+
+def _verify(given: Mapping[str, Any], chosen: Chosen) -> Verify | None:
+    """What is to be lowered for real: where the settings ask for it, not in a run that captures nothing."""
+    if not (chosen["verify"] or given["show_hlo"]) or chosen["no-exec"] or chosen["source-only"]:
+        return None
+    from neuronlint.graph_lane import Verify
+
+    return Verify(chosen["verify-python"], given["show_hlo"])
 
 
 def _selection(given: Mapping[str, Any], chosen: Chosen, settings: Settings) -> Selection:

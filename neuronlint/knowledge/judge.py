@@ -75,6 +75,17 @@ class Knowledge:
         verdict = _explained(_finished(verdict, stack), _worst(holding, compilers=True), call)
         return replace(verdict, advice=tuple(advice))
 
+    def lowering(self, call: OperatorCall, stack: Stack, phase: str = "forward") -> Verdict | None:
+        """What the overlay, the lowering table or the registry says of a call, without facts and the compiler.
+
+        None where no backend is given the call, or another one in its place.
+        """
+        around = Around(phase=phase)
+        if any(row.reason in (Reason.METADATA, Reason.LOWERED) for row in self.facts.holding(call, stack, around)):
+            return None
+        row = self.overlay.find(call, stack) or self.table(stack.frontend).find(call, stack)
+        return _measured(row) if row else self._unmeasured(call, stack, around)
+
     def rows_for(self, name: str) -> dict[str, list[Any]]:
         """All that is known of an operator, by table, for `neuronlint ops`. An overload may be left out."""
         bare = name.replace("::", ".")

@@ -13,7 +13,7 @@ from neuronlint.knowledge.checks import rule_url
 
 if TYPE_CHECKING:
     from neuronlint.render import View
-    from neuronlint.report import ModelReport, Report
+    from neuronlint.report import ModelReport, Report, Verified
 
 SCHEMA_VERSION = 1
 
@@ -111,10 +111,24 @@ def _model(model: ModelReport, view: View) -> dict[str, Any]:
         ],
         "partitions": model.partitions,
         "estimate": model.estimate,
+        "verified": _verified(model.verified),
     }
     if view.quiet:
         del data["seconds"]
     return data
+
+
+def _verified(verified: Verified | None) -> dict[str, Any] | None:
+    if verified is None:
+        return None
+    return {
+        "calls": verified.calls,
+        "agreed": verified.agreed,
+        "disagreed": verified.disagreed,
+        "learned": verified.learned,
+        "not_verified": dict(verified.not_verified),
+        "with": verified.made_with,
+    }
 
 
 def _summary(report: Report) -> dict[str, Any]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from neuronlint.render import View
-    from neuronlint.report import ModelReport, OperatorSummary, Report
+    from neuronlint.report import ModelReport, OperatorSummary, Report, Verified
     from neuronlint.stack import Stack
 
 _STATUS = {"captured": "captured", "partial": "captured in part", "failed": "not captured"}
@@ -24,10 +24,28 @@ def model_block(model: ModelReport, stack: Stack, view: View) -> Iterator[Line]:
     facts = [("stack", str(stack))]
     if model.status != "failed":
         facts += _placement(model, view)
+    if model.verified is not None:
+        facts.append(("verified", _verified(model.verified)))
     if model.not_checked:
         facts.append(("not checked", ", ".join(model.not_checked)))
     for label, text in facts:
         yield from wrapped((f"  {label:<12} ", "dim"), shown(text), view.width)
+
+
+def _verified(verified: Verified) -> str:
+    asked = f"{count(verified.calls, 'distinct call')} by {verified.made_with}"
+    parts = [f"{verified.agreed} as the tables say", f"{verified.disagreed} otherwise"]
+    parts += [f"{verified.learned} that they do not know"] if verified.learned else []
+    parts += [f"{number} not verified ({why})" for why, number in verified.not_verified.items()]
+    return f"{asked}: {', '.join(parts)}"
+
+
+def hlo_blocks(model: ModelReport) -> Iterator[Line]:
+    """The text of each operator whose HLO was asked for, after its name and operands."""
+    for _, operands, text in model.verified.texts if model.verified is not None else ():
+        yield line((shown(operands), "bold"))
+        yield from (line(f"  {shown(row)}") for row in text.rstrip().split("\n"))
+        yield []
 
 
 def _title(model: ModelReport) -> Line:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from neuronlint.finding import Evidence, Finding, Severity
 from neuronlint.render.excerpt import excerpt, quoted
 from neuronlint.render.styled import Line, coloured, line, plain, wrapped
-from neuronlint.render.summary import model_block, skipped_lines
+from neuronlint.render.summary import hlo_blocks, model_block, skipped_lines
 from neuronlint.render.words import closing, count, place, shown
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def _lines(report: Report, view: View) -> Iterator[Line]:
         for model in report.models:
             yield from model_block(model, report.stack, view)
             yield []
+            yield from hlo_blocks(model)
         skipped = list(skipped_lines(report, view))
         yield from skipped
         if skipped:

@@ -6,10 +6,9 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-import torch
-
-from neuronlint.call import OperatorCall, TensorMeta
-from tests.accuracy._record import Sample, overload
+from neuronlint.call import OperatorCall
+from neuronlint.capture.replaying import arguments
+from tests.accuracy._record import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,38 +37,4 @@ def _without_origin(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sample(call: OperatorCall) -> Sample:
-    schema = overload(call.op)._schema
-    values = {a.name: _typed(_opened(call.arguments[a.name]), str(a.type)) for a in schema.arguments}
-    args = tuple(values[a.name] for a in schema.arguments if not a.kwarg_only)
-    return Sample(call, args, {a.name: values[a.name] for a in schema.arguments if a.kwarg_only})
-
-
-def _opened(value: Any) -> Any:
-    return [_opened(item) for item in value] if isinstance(value, tuple) else value
-
-
-def made_up(meta: TensorMeta) -> torch.Tensor:
-    """A tensor of a dtype, shape and strides: floats are random, bools too, integers zero, which is a valid index."""
-    dtype, shape = getattr(torch, meta.dtype), [int(d) for d in meta.shape]
-    if meta.is_float or meta.is_complex:
-        made = torch.randn(shape, dtype=torch.complex64 if meta.is_complex else torch.float32).to(dtype)
-    elif meta.is_bool:
-        made = torch.rand(shape) > 0.5
-    else:
-        made = torch.zeros(shape, dtype=dtype)
-    if meta.stride is None or made.stride() == meta.stride:
-        return made
-    strided = torch.empty_strided(shape, [int(s) for s in meta.stride], dtype=dtype)
-    overlaps = any(step == 0 and size > 1 for step, size in zip(strided.stride(), shape, strict=True))
-    return strided.zero_() if overlaps else strided.copy_(made)
-
-
-def _typed(value: Any, kind: str) -> Any:
-    """A string of the call as the torch object that its schema type asks for."""
-    if not isinstance(value, str) or "str" in kind:
-        return value
-    if "Device" in kind:
-        return torch.device("cpu")
-    if "Generator" in kind:
-        return "generator"
-    return getattr(torch, value, None)
+    return Sample(call, *arguments(call))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import warnings
 from contextlib import contextmanager, nullcontext
 from itertools import islice, zip_longest
@@ -34,12 +33,6 @@ LIMIT = 40
 """Distinct calls of one overload that are lowered, spread over the dtypes of their operands."""
 
 
-def key(call: OperatorCall) -> str:
-    """What makes a call distinct: the overload and its arguments, without where the tensors come from."""
-    data = call.to_json()
-    return re.sub(r'"origin": "\w*", ', "", json.dumps([data["op"], data["arguments"]], sort_keys=True))
-
-
 class CallBook:
     """Distinct calls by overload, in the order in which they were seen."""
 
@@ -54,7 +47,7 @@ class CallBook:
             return
         calls = self.by_op.setdefault(call.op, {})
         if len(calls) < 20_000:
-            calls.setdefault(key(call), call)
+            calls.setdefault(call.signature, call)
 
     def selection(self) -> list[OperatorCall]:
         """At most `limit` calls of each overload, taking turns between the dtypes of their operands."""

@@ -265,12 +265,6 @@ def _inplace_dtype(info: Any) -> torch.dtype:
     return torch.float32 if torch.float32 in info.supported_dtypes("cpu") else torch.int64
 
 
-def overload(name: str) -> Any:
-    """The torch operator overload of a printed name such as `aten.addmm.default`."""
-    namespace, operator, variant = name.split(".")
-    return getattr(getattr(getattr(torch.ops, namespace), operator), variant)
-
-
 def select(samples: Mapping[str, Sample]) -> list[Sample]:
     """A bounded, spread-out choice of each overload's calls, in a stable order.
 

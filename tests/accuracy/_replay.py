@@ -1,8 +1,7 @@
 """Replaying recorded calls on a torch_xla device, in a worker process that may die.
 
-A worker lowers as for a Neuron device without one: torch_xla in SPMD mode reads `PJRT_DEVICE` again whenever it
-lowers, so the CPU client is started first and the variable is changed afterwards. What it writes of a call is what
-an observer could see: host fallbacks, HLO, errors, and whether the values are those of the CPU.
+A worker lowers as for a Neuron device without one (`neuronlint.capture.lowering_xla`), and adds to what can be seen
+of a call whether the values are those of the CPU.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import json
 import math
 import os
 import pickle
-import re
 import signal
 import subprocess
 import sys
@@ -19,11 +17,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.utils._pytree import tree_flatten, tree_map
+from torch.utils._pytree import tree_flatten
 
 from neuronlint.call import TensorMeta
-from tests.accuracy._harvested import made_up
-from tests.accuracy._record import Packed, overload, seed
+from neuronlint.capture.lowering_xla import (
+    normalised,
+    observed,
+    on_device,
+    start_device,
+    tensors_of,
+    written_to,
+)
+from neuronlint.capture.replaying import made_up, overload
+from tests.accuracy._record import Packed, seed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,9 +38,6 @@ CALL_SECONDS = 20
 CALLS_PER_PROCESS = 3000
 MAX_COMPARED = 1 << 20
 MODES = ("off", "on")
-_STRUCTURAL = frozenset(("parameter", "tuple", "get-tuple-element"))
-_OPCODE = re.compile(r"^\s*(?:ROOT )?%?[\w.\-]+ = (?:\(.*?\)|\S+) ([a-z][a-z0-9\-]*)\(", re.MULTILINE)
-_TARGET = re.compile(r'custom_call_target="([^"]+)"')
 # The buffer that log_sigmoid_backward takes is the CPU's own: that of another backend holds something else.
 _UNDEFINED = ("empty", "new_empty", "resize", "set_", "linalg_svd", "linalg_eig", "linalg_qr", "geqrf", "svd", "qr",
               "linalg_lstsq", "rand", "fused_dropout", "log_sigmoid_backward")  # fmt: skip
@@ -80,18 +83,6 @@ def _run_worker(batch: Path, results: Path, mode: str) -> int:
     return subprocess.run(command, env=env, check=False, stderr=subprocess.DEVNULL).returncode
 
 
-def start_device() -> torch.device:
-    """An XLA device that executes on the CPU and lowers as for Neuron."""
-    import torch_xla
-    import torch_xla.runtime
-
-    torch_xla.runtime.use_spmd()
-    device = torch_xla.device()
-    torch.ones(1).to(device).add(1).cpu()
-    os.environ["PJRT_DEVICE"] = "NEURON"
-    return device
-
-
 def work_through(batch: Path, results: Path) -> None:
     """The worker: one line of JSON a call, flushed, so that the parent knows where it died."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -110,8 +101,6 @@ def work_through(batch: Path, results: Path) -> None:
 
 def observe(op: str, args: Any, kwargs: Any, device: torch.device, compare: bool = True) -> Outcome:
     """What happens to one call on the device; with `compare`, also whether the values are the CPU's."""
-    import torch_xla.debug.metrics as metrics
-
     func = overload(op)
     seed(op)
     reference: list[torch.Tensor] = []
@@ -123,13 +112,10 @@ def observe(op: str, args: Any, kwargs: Any, device: torch.device, compare: bool
             return {"skip": normalised(error)}
     seed(op)
     try:
-        device_args, device_kwargs = _to_device(func, args, kwargs, device)
-        metrics.clear_counters()
+        device_args, device_kwargs = on_device(func, args, kwargs, device, _opened)
         seed(op)
-        result = func(*device_args, **device_kwargs)
-        outcome = {"host": sorted(n for n in metrics.counter_names() if n.startswith(("aten::", "torchvision::")))}
-        actual = _tensors((result, _mutated(func, device_args, device_kwargs)))
-        _add_hlo(outcome, [t for t in actual if t.device.type == "xla"])
+        outcome, (result, written) = observed(func, device_args, device_kwargs)
+        actual = tensors_of((result, written))
     except Exception as error:
         return {"error": normalised(error)}
     if compare and comparable(func) and "custom_calls" not in outcome and _finite((args, kwargs)):
@@ -144,54 +130,13 @@ def _elements(value: Any) -> int:
 
 def _on_cpu(func: Any, args: Any, kwargs: Any) -> tuple[list[torch.Tensor], Any]:
     """The tensors that the CPU returns and mutates, and its result."""
-    args, kwargs = _to_device(func, args, kwargs, torch.device("cpu"))
+    args, kwargs = on_device(func, args, kwargs, torch.device("cpu"), _opened)
     result = func(*args, **kwargs)
-    return _tensors((result, _mutated(func, args, kwargs))), result
+    return tensors_of((result, written_to(func, args, kwargs))), result
 
 
-def _to_device(func: Any, args: Any, kwargs: Any, device: torch.device) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments with tensors, devices and generators moved; factories get the device explicitly."""
-
-    def move(value: Any) -> Any:
-        if isinstance(value, Packed):
-            return value.tensor().to(device)
-        if isinstance(value, TensorMeta):
-            return made_up(value).to(device)
-        if isinstance(value, torch.device):
-            return device
-        return torch.Generator() if value == "generator" and isinstance(value, str) else value
-
-    moved_args, moved_kwargs = tree_map(move, (tuple(args), dict(kwargs)))
-    takes_device = any(argument.name == "device" for argument in func._schema.arguments)
-    if takes_device and not _tensors((moved_args, moved_kwargs)):
-        moved_kwargs["device"] = device
-    return moved_args, moved_kwargs
-
-
-def _tensors(value: Any) -> list[torch.Tensor]:
-    return [leaf for leaf in tree_flatten(value)[0] if isinstance(leaf, torch.Tensor)]
-
-
-def _mutated(func: Any, args: Any, kwargs: Any) -> list[Any]:
-    """The arguments that the schema says are written to."""
-    mutated = []
-    for position, argument in enumerate(func._schema.arguments):
-        if argument.alias_info is not None and argument.alias_info.is_write:
-            mutated.append(args[position] if position < len(args) else kwargs.get(argument.name))
-    return mutated
-
-
-def _add_hlo(outcome: Outcome, tensors: list[torch.Tensor]) -> None:
-    import torch_xla
-
-    if not tensors:
-        return
-    text = torch_xla._XLAC._get_xla_tensors_hlo(tensors)
-    outcome["hlo"] = sorted(set(_OPCODE.findall(text)) - _STRUCTURAL)
-    if targets := sorted(set(_TARGET.findall(text)) - {"Sharding"}):
-        outcome["custom_calls"] = targets
-    if "<=" in text:
-        outcome["dynamic"] = True
+def _opened(value: Packed | TensorMeta) -> torch.Tensor:
+    return value.tensor() if isinstance(value, Packed) else made_up(value)
 
 
 def comparable(func: Any) -> bool:
@@ -254,17 +199,6 @@ def different(value: torch.Tensor, wanted: torch.Tensor) -> str | None:
     close = found.isclose(reference, rtol=tolerance, atol=tolerance * scale, equal_nan=True)
     allowed = 0.05 if wanted.dtype in (torch.float16, torch.bfloat16) else 0.0
     return None if float((~close).double().mean()) <= allowed else "values"
-
-
-def normalised(error: BaseException) -> str:
-    """The first line of a message without what differs from call to call: paths, addresses, shapes, numbers."""
-    line = (str(error).strip().splitlines() or [""])[0]
-    line = re.sub(r"^(Error while lowering: \[\] [\w:]+),.*", r"\1", line)
-    line = re.sub(r"0x[0-9a-fA-F]+", "ADDRESS", line)
-    line = re.sub(r"(?:/[\w.\-]+){2,}(?::\d+)?", "PATH", line)
-    line = re.sub(r"[\[(]-?\d[\d, ]*[\])]", "SHAPE", line)
-    line = re.sub(r"-?\b\d+(?:\.\d+)?\b", "N", line)
-    return f"{type(error).__name__}: {line}"[:200]
 
 
 if __name__ == "__main__":

@@ -10,11 +10,11 @@ from torch.utils._pytree import tree_map_only
 from neuronlint.capture.devices import accept_any_autocast
 from neuronlint.capture.discover import from_reference
 from neuronlint.capture.fake import OnCpu
+from neuronlint.capture.lowering_xla import FALLBACKS, start_device
 from neuronlint.capture.prepare import complete, model_and_inputs, settle
 from neuronlint.capture.strategies import first_line
 from neuronlint.capture.training import loss_of, optimizer_for
 from tests.accuracy._forks import forked
-from tests.accuracy._replay import start_device
 
 SECONDS = 420.0
 RESIZES = frozenset(("aten::upsample_nearest2d", "aten::upsample_bilinear2d", "aten::upsample_nearest2d_backward"))
@@ -70,5 +70,5 @@ def _train(model: torch.nn.Module, outputs: Any) -> None:
 
 def host_calls(metrics: Any) -> dict[str, int]:
     """How often each operator ran on the host, as torch_xla's counters name it."""
-    names = sorted(name for name in metrics.counter_names() if name.startswith(("aten::", "torchvision::")))
+    names = sorted(name for name in metrics.counter_names() if name.startswith(FALLBACKS))
     return {name: metrics.counter_value(name) for name in names}

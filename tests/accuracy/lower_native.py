@@ -41,7 +41,7 @@ MADE_BY = "tests/accuracy/lower_native.py"
 def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     if options.worker:
-        from tests.accuracy._native_lowering import serve
+        from neuronlint.capture.lowering_native import serve
 
         serve_forever(serve)
         return 0
@@ -73,7 +73,6 @@ def _calls(options: argparse.Namespace) -> list[OperatorCall]:
     from tests.accuracy._native_calls import (
         LIMIT,
         CallBook,
-        key,
         read_calls,
         record_composites,
         record_extras,
@@ -94,20 +93,18 @@ def _calls(options: argparse.Namespace) -> list[OperatorCall]:
         print(f"{refused} extra calls could not be run", file=sys.stderr)
         for path in options.calls:
             read_calls(books[2], path.read_text().splitlines())
-    distinct = {key(call): call for book in books for call in book.selection()}
+    distinct = {call.signature: call for book in books for call in book.selection()}
     print(f"{len(distinct)} calls of {len({call.op for call in distinct.values()})} overloads", file=sys.stderr)
     return [distinct[name] for name in sorted(distinct)]
 
 
 def _measure(calls: Iterable[OperatorCall], worker: Worker, cache: Path | None) -> list[Measured]:
     """Lowers each call, or takes its outcome from the cache."""
-    from tests.accuracy._native_calls import key
-
-    known = {key(item.call): item.outcome for item in _cached(cache)}
+    known = {item.call.signature: item.outcome for item in _cached(cache)}
     measured = []
     with open(os.devnull if cache is None else cache, "a") as out:
         for count, call in enumerate(calls):
-            name = key(call)
+            name = call.signature
             if name not in known:
                 known[name] = worker.ask({"call": call.to_json()})
                 print(json.dumps({"call": call.to_json(), "outcome": known[name]}), file=out, flush=True)

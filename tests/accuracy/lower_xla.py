@@ -26,9 +26,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from neuronlint.capture.replaying import overload
 from tests.accuracy._extra_calls import extra_calls
 from tests.accuracy._harvested import read_calls
-from tests.accuracy._record import Recorder, Sample, overload, record_op_db, record_training, seed, select, spread
+from tests.accuracy._record import Recorder, Sample, record_op_db, record_training, seed, select, spread
 from tests.accuracy._replay import MODES, Outcome, replay
 from tests.accuracy._tabulate import Condition, Measured, homogeneous, majority, partition, row, verdict
 

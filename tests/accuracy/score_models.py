@@ -90,10 +90,9 @@ class Native:
     """Failed lowerings of the distinct calls of models on torch-mlir."""
 
     def __init__(self, work: Path, knowledge: Knowledge) -> None:
-        from tests.accuracy._native_calls import key
         from tests.accuracy._native_pool import Worker
 
-        self.key, self.knowledge = key, knowledge
+        self.knowledge = knowledge
         self.worker = Worker("tests.accuracy.lower_native", 60)
         self.kept = work / "native.jsonl"
         self.kept.parent.mkdir(parents=True, exist_ok=True)
@@ -102,7 +101,7 @@ class Native:
         if self.kept.exists():
             with self.kept.open() as lines:
                 entries = (json.loads(line) for line in lines)
-                self.known = {key(OperatorCall.from_json(e["call"])): e["outcome"]["status"] for e in entries}
+                self.known = {OperatorCall.from_json(e["call"]).signature: e["outcome"]["status"] for e in entries}
 
     def stack(self, mode: str) -> Stack:
         return Stack("trn2", "native", "2.33", mode, "compile")
@@ -130,13 +129,13 @@ class Native:
 
     def _of_step(self, call: OperatorCall) -> str:
         """The status of a call of an optimizer, which works element by element: once for all sizes."""
-        like = re.sub(r'"(shape|stride)": \[([^]]*)\]', lambda match: str(match[2].count(",")), self.key(call))
+        like = re.sub(r'"(shape|stride)": \[([^]]*)\]', lambda match: str(match[2].count(",")), call.signature)
         if like not in self.steps:
             self.steps[like] = self._status(call)
         return self.steps[like]
 
     def _status(self, call: OperatorCall) -> str:
-        name = self.key(call)
+        name = call.signature
         if name not in self.known:
             outcome = self.worker.ask({"call": call.to_json()})
             self.known[name] = outcome["status"]

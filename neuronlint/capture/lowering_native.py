@@ -30,6 +30,7 @@ from torch_mlir.extras.fx_importer import FxImporter
 from torch_mlir.passmanager import PassManager
 
 from neuronlint.call import OperatorCall, TensorMeta
+from neuronlint.capture.replaying import overload, typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -83,12 +84,6 @@ class _Captured(Exception):  # noqa: N818 (it is no error)
         self.graph = graph
 
 
-def overload(name: str) -> Any:
-    """The torch operator overload of a printed name such as `aten.add.Tensor`."""
-    namespace, packet, variant = name.split(".")
-    return getattr(getattr(getattr(torch.ops, namespace), packet), variant)
-
-
 def materialise(call: OperatorCall) -> tuple[Callable[..., Any], list[torch.Tensor]]:
     """A function of the call's tensors alone that makes the call, and tensors to give it."""
     op = overload(call.op)
@@ -101,7 +96,7 @@ def materialise(call: OperatorCall) -> tuple[Callable[..., Any], list[torch.Tens
         if isinstance(value, tuple):
             parts = [take(item, type_name) for item in value]
             return lambda given: [part(given) for part in parts]
-        scalar = _scalar(value, type_name)
+        scalar = typed(value, type_name)
         return lambda given: scalar
 
     positional, named = [], {}
@@ -130,17 +125,6 @@ def _tensor(meta: TensorMeta) -> torch.Tensor:
         return torch.zeros(meta.shape, dtype=dtype)  # type: ignore[arg-type, unused-ignore]
     length = 1 + sum((int(size) - 1) * int(step) for size, step in zip(meta.shape, meta.stride, strict=True))
     return torch.zeros(max(length, 0), dtype=dtype).as_strided(meta.shape, meta.stride)  # type: ignore[arg-type, unused-ignore]
-
-
-def _scalar(value: Any, type_name: str) -> Any:
-    """A non-tensor argument as torch wants it: names back to dtypes, devices and layouts; no generator."""
-    if not isinstance(value, str) or "str" in type_name:
-        return value
-    if "Generator" in type_name:
-        return None
-    if "Device" in type_name:
-        return torch.device("cpu")
-    return getattr(torch, value, value)
 
 
 def aot_graph(call: OperatorCall) -> torch.fx.GraphModule:
@@ -177,14 +161,16 @@ def _capture(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Any:
     raise _Captured(gm)
 
 
-def lower(call: OperatorCall, graph_of: Callable[[OperatorCall], torch.fx.GraphModule] = aot_graph) -> Outcome:
-    """What becomes of one call on the way to StableHLO."""
+def lower(
+    call: OperatorCall, graph_of: Callable[[OperatorCall], torch.fx.GraphModule] = aot_graph, *, with_text: bool = False
+) -> Outcome:
+    """What becomes of one call on the way to StableHLO; with `with_text`, also the module that it became."""
     if "generator" in call.arguments.values():
         return {"status": "break", "stage": "dynamo", "why": "generator", "error": "a torch.Generator breaks the graph"}
     try:
         graph_of(call)
     except _Captured as captured:
-        return _lower_graph(captured.graph, call)
+        return _lower_graph(captured.graph, call, with_text)
     except Exception as error:
         return _not_traced(error)
     raise AssertionError("unreachable")
@@ -207,7 +193,7 @@ def _not_traced(error: Exception) -> Outcome:
     return {"status": "error", "stage": "aot", "error": f"{type(error).__name__}: {error}"[:300]}
 
 
-def _lower_graph(graph: torch.fx.GraphModule, call: OperatorCall) -> Outcome:
+def _lower_graph(graph: torch.fx.GraphModule, call: OperatorCall, with_text: bool) -> Outcome:
     _lift_constants(graph)
     _drop_nothing(graph)
     context = ir.Context()
@@ -229,7 +215,8 @@ def _lower_graph(graph: torch.fx.GraphModule, call: OperatorCall) -> Outcome:
             return _not_legal(stage, messages, before, graph)
     with context, contextlib.suppress(Exception):  # the module is legal without it
         PassManager.parse(_FINISH).run(module.operation)
-    return _lowered(module, call)
+    outcome = _lowered(module, call)
+    return {**outcome, "text": str(module)} if with_text else outcome
 
 
 def _note(diagnostic: Any, messages: list[str]) -> bool:
