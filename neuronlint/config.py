@@ -39,7 +39,7 @@ _STRINGS = (
     "baseline",
     "verify-python",
 )
-_LISTS = ("select", "extend-select", "exclude")
+_LISTS = ("select", "extend-select", "exclude", "overlays")
 _FLAGS = (
     "source-only",
     "graph-only",
@@ -110,6 +110,7 @@ class Settings:
     optimizer: str | None = None
     baseline: str | None = None
     exclude: tuple[str, ...] = ()
+    overlays: tuple[str, ...] = ()
     timeout: float | None = None
     memory_limit: float | None = None
     jobs: int | None = None
@@ -133,6 +134,11 @@ class Settings:
     ignore_entries: tuple[IgnoreEntry, ...] = ()
     lines: Mapping[str, int] = field(default_factory=dict, compare=False)
     """The line of the file that sets each key, for those that it sets."""
+
+    @property
+    def overlay_paths(self) -> tuple[Path, ...]:
+        """The overlays as paths: they are named relative to the settings file."""
+        return tuple(Path(self.path or "").parent / name for name in self.overlays)
 
     def where(self, key: str) -> str:
         """`pyproject.toml:12`, for messages about a key."""

@@ -87,10 +87,16 @@ class Verify:
     shown: tuple[str, ...] = ()
 
 
-def run(request: CaptureRequest, stack: Stack, limits: Limits, verify: Verify | None = None) -> LaneResult:
+def run(
+    request: CaptureRequest,
+    stack: Stack,
+    limits: Limits,
+    verify: Verify | None = None,
+    overlays: tuple[Path, ...] = (),
+) -> LaneResult:
     """Captures and judges one file or model. What breaks in neuronlint itself comes back as `crash`."""
     try:
-        return judge(request, capture(request, limits), stack, limits, verify)
+        return judge(request, capture(request, limits), stack, limits, verify, overlays)
     except NeuronlintError as error:
         return LaneResult(problem=str(error))
     except Exception:
@@ -103,6 +109,7 @@ def judge(
     stack: Stack,
     limits: Limits | None = None,
     verify: Verify | None = None,
+    overlays: tuple[Path, ...] = (),
 ) -> LaneResult:
     """Findings and summaries of what was captured, and of what was not."""
     lane = LaneResult(torch_version=result.torch_version)
@@ -112,9 +119,9 @@ def judge(
     elif not result.graphs and not result.failures:
         lane.skipped.append(Skipped(where, "no model was found in it: define `build()`, or name one with --model"))
     for graph in result.graphs:
-        _judge_graph(_localised(graph), stack, lane)
+        _judge_graph(_localised(graph), stack, lane, knowledge(overlays))
         if verify is not None:
-            _verify_graph(_localised(graph), stack, lane, limits or Limits(), verify)
+            _verify_graph(_localised(graph), stack, lane, limits or Limits(), verify, knowledge(overlays))
     for failure in result.failures:
         _judge_failure(failure, where, lane)
     lane.whole = not result.skipped and not result.failures and all(g.status == "captured" for g in result.graphs)
@@ -122,29 +129,31 @@ def judge(
 
 
 @cache
-def knowledge() -> Knowledge:
-    """The tables, read once a run."""
+def knowledge(overlays: tuple[Path, ...] = ()) -> Knowledge:
+    """The tables with these overlays before them, read once a run."""
     from neuronlint.knowledge import Knowledge
 
-    return Knowledge.load()
+    return Knowledge.load(overlays)
 
 
-def _judge_graph(graph: OpGraph, stack: Stack, lane: LaneResult) -> None:
+def _judge_graph(graph: OpGraph, stack: Stack, lane: LaneResult, knowledge: Knowledge) -> None:
     from neuronlint.graph import rules, summary
 
-    found, verdicts = rules.findings(graph, stack, knowledge())
+    found, verdicts = rules.findings(graph, stack, knowledge)
     lane.findings += [replace(finding, model=finding.model or graph.name) for finding in found]
     lane.findings += _partial(graph, found)
     lane.models.append(summary.model_report(graph, verdicts, stack))
 
 
-def _verify_graph(graph: OpGraph, stack: Stack, lane: LaneResult, limits: Limits, verify: Verify) -> None:
+def _verify_graph(
+    graph: OpGraph, stack: Stack, lane: LaneResult, limits: Limits, verify: Verify, knowledge: Knowledge
+) -> None:
     """Lowers the graph's calls for real, and adds to the last model's report what came out otherwise."""
     from neuronlint.capture import verifying
     from neuronlint.graph import verification
     from neuronlint.graph.rules.fold import folded
 
-    asked = verification.candidates(graph, stack, knowledge())
+    asked = verification.candidates(graph, stack, knowledge)
     calls = [candidate.node.call for candidate in asked]
     texts = _first_of_each(calls, verify.shown)
     lowered = verifying.lower_calls(stack.frontend, calls, verify.python, limits, texts)

@@ -61,6 +61,7 @@ class CheckOptions:
     observe: bool = False
     optimizer: str | None = None
     verify: Verify | None = None
+    overlays: tuple[Path, ...] = ()
     today: dt.date = field(default_factory=dt.date.today)
     progress: Progress = _no_progress
 
@@ -93,7 +94,7 @@ def run(options: CheckOptions) -> Outcome:
     if requests:
         from neuronlint import graph_lane
 
-        graph_lane.knowledge()  # a broken table ends the run before minutes of capture, not after
+        graph_lane.knowledge(options.overlays)  # a broken table ends the run before minutes of capture, not after
     lanes = _captured(options, requests)
     problems = discovery.problems + tuple(lane.problem for lane in lanes if lane.problem)
     if not files and problems and all(lane.problem for lane in lanes):
@@ -200,7 +201,7 @@ def _captured(options: CheckOptions, requests: Sequence[CaptureRequest]) -> list
         nonlocal started
         options.progress(started, total, request.path or request.model or "")
         started += 1
-        return graph_lane.run(request, options.resolved.stack, options.limits, options.verify)
+        return graph_lane.run(request, options.resolved.stack, options.limits, options.verify, options.overlays)
 
     workers = min(options.jobs or os.cpu_count() or 1, total)
     if workers <= 1:

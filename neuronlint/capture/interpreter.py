@@ -15,9 +15,12 @@ from neuronlint.errors import ConfigurationError
 PACKAGE = Path(__file__).parents[1]
 
 
-def environment(package_root: Path = PACKAGE.parent) -> dict[str, str]:
-    """The environment of this process, with neuronlint importable and libraries quiet and offline."""
-    paths = [str(package_root), os.environ.get("PYTHONPATH", "")]
+def environment(alone: Path | None = None) -> dict[str, str]:
+    """The environment of this process, with neuronlint importable and libraries quiet and offline.
+
+    `alone` is a folder that holds neuronlint and is all that is to be added to what an interpreter has.
+    """
+    paths = [str(alone)] if alone else [str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]
     return {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),

@@ -7,12 +7,16 @@ wanted. It runs in any Python that has the frontend's lowering, with nothing of 
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from neuronlint.call import OperatorCall
+
+SECONDS_PER_CALL = 30
+"""A call that takes longer ends the process, which costs that call only."""
 
 PACKAGES = {"xla": ("torch_xla", "torch"), "native": ("torch-mlir", "torch")}
 
@@ -45,10 +49,26 @@ def _xla() -> Lower:
         if "skip" in found:
             return {"status": "skip", "why": found["skip"]}
         if "error" in found:
-            return {"status": "fails", "error": found["error"]}
+            return _refused(call) or {"status": "fails", "error": found["error"]}
         return {"status": "host" if found["host"] else "lowered", **found}
 
     return one
+
+
+def _refused(call: OperatorCall) -> Outcome | None:
+    """Whether the CPU refuses the call too, with the values that were made up: then it is no sample."""
+    import torch
+
+    from neuronlint.capture.lowering_xla import on_device
+    from neuronlint.capture.replaying import arguments, made_up, overload
+
+    func = overload(call.op)
+    try:
+        args, kwargs = on_device(func, *arguments(call), torch.device("cpu"), made_up)
+        func(*args, **kwargs)
+    except Exception:
+        return {"status": "skip", "why": "torch refuses the call by itself"}
+    return None
 
 
 def _native() -> Lower:
@@ -64,6 +84,8 @@ def _native() -> Lower:
         except (AttributeError, ValueError):
             return {"status": "skip", "why": "this torch has no such operator"}
         status = {"lowered": "lowered", "failed": "fails", "break": "break"}.get(found["status"])
+        if status == "lowered" and found.get("dynamic"):
+            return {**found, "status": "fails", "error": "a result of unknown size"}
         if status is None:
             return {"status": "skip", "why": str(found.get("error") or "torch refuses the call by itself")}
         return {**found, "status": status, "error": found.get("illegal") or found.get("error") or ""}
@@ -94,7 +116,10 @@ def main() -> int:
             return 0
         wanted = set(request["text"])
         for place, data in enumerate(request["calls"]):
-            send({"outcome": one(OperatorCall.from_json(data), place in wanted)})
+            signal.alarm(SECONDS_PER_CALL)
+            outcome = one(OperatorCall.from_json(data), place in wanted)
+            signal.alarm(0)
+            send({"outcome": outcome})
         send({"done": True})
     return 0
 

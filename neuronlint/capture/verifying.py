@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +16,9 @@ from neuronlint.limits import Limits
 
 CALLS_PER_PROCESS = 400
 """A process is replaced after so many calls: torch-mlir does not give back all memory of what it lowered."""
+
+MIN_SECONDS = 30.0
+"""What a process is given at least: importing the frontend takes some of it."""
 
 _SWITCHES: Mapping[str, Mapping[str, str]] = {
     "xla": {"PJRT_DEVICE": "CPU", "XLA_DISABLE_FUNCTIONALIZATION": "1"},
@@ -35,10 +40,12 @@ def lower_calls(
 ) -> Lowered:
     """Lowers each call by itself in `python`, or in this interpreter; `text` are the places whose HLO is wanted.
 
-    The limits hold for each process. Raises `ConfigurationError` where the interpreter has no lowering.
+    The time limit holds for all calls together, that of memory for each process. Raises `ConfigurationError` where the
+    interpreter has no lowering.
     """
     outcomes: list[Mapping[str, Any]] = []
     made_with = ""
+    deadline = time.monotonic() + limits.timeout
     with interpreter(python) as (program, env):
         command = [program, "-W", "ignore", "-m", "neuronlint.capture.lowering_worker"]
         while len(outcomes) < len(calls) or not made_with:
@@ -49,14 +56,25 @@ def lower_calls(
                 "calls": [call.to_json() for call in batch],
                 "text": [place - first for place in text if first <= place < first + len(batch)],
             }
+            left = max(MIN_SECONDS, deadline - time.monotonic())
             ended = process.run(
-                command, request, {**env, **_SWITCHES[frontend]}, timeout=limits.timeout, memory_gib=limits.memory_gib
+                command, request, {**env, **_SWITCHES[frontend]}, timeout=left, memory_gib=limits.memory_gib
             )
             made_with = _started(ended, frontend, program) or made_with
             outcomes += [line["outcome"] for line in ended.lines if "outcome" in line]
-            if not any("done" in line for line in ended.lines):
-                outcomes.append({"status": "skip", "why": ended.why("lowering")})
+            if len(outcomes) < first + len(batch):
+                outcomes.append(_died(ended))
+            if time.monotonic() > deadline:
+                late = {"status": "skip", "why": f"no time left: {limits.timeout:g} s for a model, see --timeout"}
+                outcomes += [late] * (len(calls) - len(outcomes))
     return Lowered(tuple(outcomes), made_with)
+
+
+def _died(ended: process.Ended) -> Mapping[str, Any]:
+    """The outcome of the call that a process ended on: a crash is what lowering does, a limit says nothing of it."""
+    if ended.stopped or ended.code == -signal.SIGALRM:
+        return {"status": "skip", "why": ended.stopped or "it takes too long to lower"}
+    return {"status": "fails", "error": ended.why("lowering")}
 
 
 def _started(ended: process.Ended, frontend: str, program: str) -> str:

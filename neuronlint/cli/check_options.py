@@ -103,6 +103,8 @@ def refuse_conflicts(given: Mapping[str, Any], typed: Callable[[str], bool], cho
         raise ConfigurationError("source-only and graph-only in the settings leave nothing to check; keep one of them")
     if given["write_baseline"] and not chosen["baseline"]:
         raise ConfigurationError("--write-baseline needs the file: --baseline FILE, or `baseline` in the settings")
+    if typed("verify_python") and not (chosen["verify"] or given["show_hlo"]):
+        raise ConfigurationError("--verify-python names where to lower; give --verify or --show-hlo too")
     if given["show_hlo"] and chosen["format"] != "text":
         raise ConfigurationError("--show-hlo writes beside the report; give --format text")
     if chosen["statistics"] and chosen["format"] not in _STATISTICS_FORMATS:
@@ -151,6 +153,7 @@ def runner_options(
         observe=chosen["observe"],
         optimizer=chosen["optimizer"] if chosen.set_by("optimizer") else None,
         verify=_verify(given, chosen),
+        overlays=settings.overlay_paths,
     )
 
 

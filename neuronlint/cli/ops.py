@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from neuronlint.config import load
 from neuronlint.errors import ConfigurationError
 from neuronlint.knowledge import Knowledge
 from neuronlint.knowledge.operators import OperatorRow, RegistryRow, registry
@@ -39,7 +41,7 @@ def command(name: str | None, form: str, everything: bool) -> None:
 
     NAME is an operator or an overload: nonzero, aten.addmm, aten.addmm.default.
     """
-    knowledge = Knowledge.load()
+    knowledge = Knowledge.load(load(Path.cwd()).overlay_paths)
     if name is None:
         rows = dict(_overview(knowledge))
         click.echo(json.dumps(rows, indent=2) if form == "json" else "\n".join(_overview_lines(rows)))

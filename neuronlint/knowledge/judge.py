@@ -6,6 +6,7 @@ reaches the compiler, so the conditions of the compiler's error codes are asked 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -17,7 +18,7 @@ from neuronlint.knowledge.evidence import lower_of
 from neuronlint.knowledge.facts import NOWHERE, Around, FactRow, Facts, shipped_facts
 from neuronlint.knowledge.hlo import HloTable, shipped_hlo
 from neuronlint.knowledge.operators import OperatorRow, OperatorTable, lowering_table, registry, registry_source
-from neuronlint.knowledge.overlay import read_overlay
+from neuronlint.knowledge.overlay import read_overlays
 from neuronlint.knowledge.predicate import matches
 from neuronlint.knowledge.verdict import UNKNOWN, Consequence, Placement, Reason, Verdict
 from neuronlint.stack import Stack
@@ -44,9 +45,9 @@ class Knowledge:
     tables: dict[str, OperatorTable] = field(default_factory=dict)
 
     @staticmethod
-    def load(overlay: Path | None = None) -> Knowledge:
-        """The shipped tables, and an overlay harvested from an installed backend where one is given."""
-        return Knowledge(shipped_facts(), shipped_hlo(), read_overlay(overlay) if overlay else OperatorTable())
+    def load(overlays: Sequence[Path] = ()) -> Knowledge:
+        """The shipped tables, and overlays harvested from installed backends where some are given."""
+        return Knowledge(shipped_facts(), shipped_hlo(), read_overlays(overlays))
 
     def table(self, frontend: str) -> OperatorTable:
         return self.tables.get(frontend) or lowering_table(frontend)
@@ -57,7 +58,7 @@ class Knowledge:
         `around` says what the call's graph adds; a call by itself meets no fact that needs it.
         """
         holding = [row for row in self.facts.holding(call, stack, around) if not _inherited(row, call)]
-        row = self.overlay.find(call, stack)
+        row = None if _is_unseen(holding) else self.overlay.find(call, stack)
         decided = None if row is not None else _worst(holding, compilers=False)
         measured = row or self.table(stack.frontend).find(call, stack)
         if decided is not None:
@@ -81,7 +82,7 @@ class Knowledge:
         None where no backend is given the call, or another one in its place.
         """
         around = Around(phase=phase)
-        if any(row.reason in (Reason.METADATA, Reason.LOWERED) for row in self.facts.holding(call, stack, around)):
+        if _is_unseen(self.facts.holding(call, stack, around)):
             return None
         row = self.overlay.find(call, stack) or self.table(stack.frontend).find(call, stack)
         return _measured(row) if row else self._unmeasured(call, stack, around)
@@ -176,6 +177,11 @@ def _measured(row: OperatorRow) -> Verdict:
 
 
 _RAISING = (Reason.FUNCTIONALIZATION, Reason.RAISES)
+
+
+def _is_unseen(holding: Iterable[FactRow]) -> bool:
+    """Whether no backend is given a call, or another one in its place: then no backend's table speaks of it."""
+    return any(row.reason in (Reason.METADATA, Reason.LOWERED) for row in holding)
 
 
 def _inherited(row: FactRow, call: OperatorCall) -> bool:

@@ -25,6 +25,7 @@ class OperatorRow:
     """One measured row: an overload, a condition on its arguments, and what became of the calls that met it.
 
     `functionalization` is `on` or `off` where torch_xla's switch decided; `stage` is where a lowering stopped.
+    `frontend` and `execution` restrict a row of an overlay to the stacks that it was harvested for.
     """
 
     op: str
@@ -43,12 +44,14 @@ class OperatorRow:
     made_by: str = ""
     made_with: str = ""
     frontend: str = ""
+    execution: str = ""
 
     def fits(self, call: OperatorCall, stack: Stack) -> bool:
         switch = "on" if stack.functionalization else "off"
         return (
             self.functionalization in (None, switch)
             and self.frontend in ("", stack.frontend)
+            and self.execution in ("", stack.execution)
             and matches(self.when, call)
         )
 
@@ -82,7 +85,7 @@ def read_table(path: Path) -> OperatorTable:
     grouped: dict[str, list[OperatorRow]] = {}
     for number, raw in enumerate(load_jsonl(path), 1):
         try:
-            row = _row(raw)
+            row = parsed_row(raw)
         except (KeyError, ValueError, TypeError, PredicateError) as error:
             what = f"the key {error} is missing" if isinstance(error, KeyError) else str(error)
             raise KnowledgeError(f"{path}:{number}: {what}; repair the row or write the table again") from None
@@ -90,7 +93,8 @@ def read_table(path: Path) -> OperatorTable:
     return OperatorTable({op: tuple(rows) for op, rows in grouped.items()})
 
 
-def _row(raw: Mapping[str, Any]) -> OperatorRow:
+def parsed_row(raw: Mapping[str, Any]) -> OperatorRow:
+    """A row of its columns. Raises `KeyError`, `ValueError` or `PredicateError` for what does not fit."""
     when = raw.get("when")
     if when is not None:
         compile_predicate(when)

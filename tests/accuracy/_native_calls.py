@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 SAMPLES = {"float32": 8}
 """How many samples of an operator are run, by dtype; three for the rest."""
 DTYPES = ("float32", "int64", "int32", "bool", "float16", "bfloat16", "complex64")
+EAGER = ("aten._foreach_", "aten._fused_adam", "aten._fused_sgd", "profiler.")
+"""Beginnings of operators that no compiled graph of a model holds: optimizers and profilers run eagerly."""
 LIMIT = 40
 """Distinct calls of one overload that are lowered, spread over the dtypes of their operands."""
 
@@ -42,6 +44,8 @@ class CallBook:
 
     def add(self, call: OperatorCall) -> None:
         if any(not meta.is_static or meta.numel == 0 for meta in call.tensors()) or call.op.endswith((".out", "_out")):
+            return
+        if call.op.startswith(EAGER):
             return
         if any(not meta.is_static or meta.numel == 0 for meta in call.outputs[:1]) or _along_scalar(call):
             return

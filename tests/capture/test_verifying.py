@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
 from pathlib import Path
 
@@ -77,7 +78,25 @@ def test_a_call_that_kills_the_process_costs_itself_only(dying: str) -> None:
     assert [outcome.get("op") for outcome in lowered.outcomes] == [
         "aten.sin.default", None, "aten.im2col.default", None, "aten.sin.default",
     ]  # fmt: skip
-    assert lowered.outcomes[1] == {"status": "skip", "why": "the lowering died: SIGABRT"}
+    assert lowered.outcomes[1] == {"status": "fails", "error": "the lowering died: SIGABRT"}
+
+
+def test_a_process_that_dies_after_its_last_call_costs_none(tmp_path: Path) -> None:
+    program = tmp_path / "python"
+    rows = [{"with": "a lowering 1.0"}, *[{"outcome": {"status": "lowered"}}] * len(CALLS)]
+    text = "".join(json.dumps(row) + chr(10) for row in rows)
+    body = f"import os, sys\nwith open(sys.argv[-1], 'a') as out:\n    out.write({text!r})\nos.abort()\n"
+    program.write_text(f"#!{sys.executable}\n{body}")
+    program.chmod(0o755)
+    assert [o["status"] for o in lower_calls("native", CALLS, str(program), LIMITS).outcomes] == ["lowered"] * len(
+        CALLS
+    )
+
+
+def test_the_time_limit_holds_for_all_calls_together(dying: str) -> None:
+    lowered = lower_calls("native", CALLS, dying, Limits(timeout=0.001))
+    assert [outcome["status"] for outcome in lowered.outcomes] == ["lowered", "fails", "skip", "skip", "skip"]
+    assert lowered.outcomes[-1]["why"] == "no time left: 0.001 s for a model, see --timeout"
 
 
 def test_calls_are_spread_over_processes(dying: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,8 +122,9 @@ def test_an_interpreter_that_is_not_there() -> None:
         lower_calls("native", CALLS[:1], "/nowhere/python", LIMITS)
 
 
-def test_another_interpreter_sees_neuronlint_and_none_of_our_packages() -> None:
+def test_another_interpreter_sees_neuronlint_and_none_of_our_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", "/of/this/one")
     with interpreter(sys.executable) as (_, env):
-        folder = env["PYTHONPATH"].split(":")[0]
+        folder = env["PYTHONPATH"]
         assert [path.name for path in Path(folder).iterdir()] == ["neuronlint"]
     assert not Path(folder).exists()

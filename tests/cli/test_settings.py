@@ -28,8 +28,8 @@ def shown(run: Run) -> Callable[..., dict[str, Any]]:
 
 def test_every_option_has_its_key_or_is_of_the_command_line_only() -> None:
     options = {option.lstrip("-") for parameter in command.params for option in parameter.opts if option[:2] == "--"}
-    tables = {"models", "per-file-ignores", "severity"}
-    assert options == (set(KEYS) - tables) | set(COMMAND_LINE_ONLY)
+    of_settings_only = {"models", "overlays", "per-file-ignores", "severity"}
+    assert options == (set(KEYS) - of_settings_only) | set(COMMAND_LINE_ONLY)
 
 
 def test_defaults(shown: Callable[..., dict[str, Any]]) -> None:

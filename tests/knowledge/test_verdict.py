@@ -203,16 +203,6 @@ def test_facts_of_a_graph_need_the_graph(knowledge: Knowledge) -> None:
     assert (counted.placement, counted.family) == (Placement.FAILS, "NRN606")
 
 
-def test_an_overlay_comes_first(knowledge: Knowledge, tmp_path: Path) -> None:
-    path = tmp_path / "overlay.jsonl"
-    table(path, [{"op": "aten.hostop.default", "frontend": "xla", "placement": "neuron", "reason": "registered"}])
-    loaded = Knowledge.load(path)
-    mixed = Knowledge(loaded.facts, loaded.hlo, loaded.overlay, knowledge.tables)
-    found = judge(mixed, "aten.hostop.default", XLA_TRACE)
-    assert (found.placement, found.evidence[0].kind) == (Placement.NEURON, EvidenceKind.REGISTRY)
-    assert judge(mixed, "aten.hostop.default", NATIVE).placement is Placement.FAILS
-
-
 @pytest.mark.parametrize(
     ("line", "words"),
     [
@@ -228,11 +218,6 @@ def test_a_broken_row_names_file_and_line(tmp_path: Path, line: str, words: str)
     with pytest.raises(KnowledgeError, match=r"broken\.jsonl:2: ") as caught:
         read_table(path)
     assert words in str(caught.value)
-
-
-def test_a_missing_overlay_says_how_to_make_one(tmp_path: Path) -> None:
-    with pytest.raises(KnowledgeError, match="knowledge harvest"):
-        Knowledge.load(tmp_path / "none.jsonl")
 
 
 def test_rows_for_a_name_are_found_in_every_table(knowledge: Knowledge) -> None:
