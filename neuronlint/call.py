@@ -14,11 +14,12 @@ from typing import Any
 DTYPE_BYTES: Mapping[str, float] = {
     "float64": 8, "float32": 4, "float16": 2, "bfloat16": 2,
     "float8_e4m3fn": 1, "float8_e4m3fnuz": 1, "float8_e5m2": 1, "float8_e5m2fnuz": 1, "float8_e8m0fnu": 1,
-    "float4_e2m1fn_x2": 1,
+    "float8_e3m4": 1, "float8_e4m3": 1, "float8_e4m3b11fnuz": 1, "float4_e2m1fn_x2": 1,
     "complex32": 4, "complex64": 8, "complex128": 16,
     "int64": 8, "int32": 4, "int16": 2, "int8": 1, "uint64": 8, "uint32": 4, "uint16": 2, "uint8": 1, "bool": 1,
+    "int4": 0.5, "uint4": 0.5, "int2": 0.25, "uint2": 0.25, "token": 0, "opaque": 0,
 }  # fmt: skip
-"""Bytes of one element of each torch dtype, by its name without the `torch.` prefix."""
+"""Bytes of one element of each torch dtype, by its name without the `torch.` prefix, and of types that HLO adds."""
 
 _ORIGIN = re.compile(r'"origin": "\w*", ')
 
@@ -105,8 +106,8 @@ class OperatorCall:
 
     @property
     def name(self) -> str:
-        """The operator without its overload: `aten.addmm`."""
-        return self.op.rsplit(".", 1)[0] if self.op.count(".") >= 2 else self.op
+        """The operator without its overload: `aten.addmm`; a custom call keeps its target: `hlo.custom-call@Qr`."""
+        return self.op.rsplit(".", 1)[0] if self.op.count(".") >= 2 and "@" not in self.op else self.op
 
     @property
     def signature(self) -> str:

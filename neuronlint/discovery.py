@@ -24,6 +24,10 @@ EXCLUDED = frozenset({
 
 SUFFIXES = (".py", ".pyw", ".ipynb")
 _GIVEN = ("", ".pyi", *SUFFIXES)
+PROGRAMS = (".pt2",)
+"""Exported programs: read by torch, in a process of their own."""
+TEXTS = (".hlo", ".hlo.txt", ".mlir", ".stablehlo")
+"""Compiled programs as text: read without torch, and without running anything."""
 
 Stamp = tuple[int, int]
 """A file's time of change in nanoseconds, and its size: the same stamp is taken for the same content."""
@@ -39,11 +43,15 @@ class FoundFile:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """The files of a run, sorted, the folders among theirs that are packages, and one line for each path without."""
+    """The files of a run, sorted, the folders among theirs that are packages, and one line for each path without.
+
+    `artefacts` are exported and compiled programs; they are taken where they are named, not looked for in folders.
+    """
 
     files: tuple[FoundFile, ...]
     packages: frozenset[str] = frozenset()
     problems: tuple[str, ...] = ()
+    artefacts: tuple[str, ...] = ()
 
 
 def discover(paths: Sequence[str], exclude: Sequence[str] = (), *, force_exclude: bool = False) -> Discovery:
@@ -61,15 +69,26 @@ def discover(paths: Sequence[str], exclude: Sequence[str] = (), *, force_exclude
             continue
         kept = [f for f in files if not excluded(f.path, exclude)] if force_exclude else files
         found.update({file.path: file for file in kept})
-    files = [found[path] for path in sorted(found)]
+    artefacts = tuple(path for path in sorted(found) if is_artefact(path))
+    files = [found[path] for path in sorted(found) if path not in artefacts]
     folders = {file.path.rpartition("/")[0] for file in files if file.path.endswith("__init__.py")}
-    return Discovery(tuple(files), frozenset(folders), tuple(problems))
+    return Discovery(tuple(files), frozenset(folders), tuple(problems), artefacts)
+
+
+def is_artefact(path: str) -> bool:
+    """Whether a file holds a program that was exported or compiled, by its name."""
+    return path.endswith(PROGRAMS + TEXTS)
+
+
+def is_text_artefact(path: str) -> bool:
+    """Whether an artefact is text, which needs no torch and runs nothing."""
+    return path.endswith(TEXTS)
 
 
 def python_files(path: str, exclude: Sequence[str] = ()) -> list[FoundFile]:
-    """The Python files and notebooks of one path, shown relative to the working directory.
+    """The Python files and notebooks of one path, or the artefact that it names, relative to the working directory.
 
-    Raises `ConfigurationError` where the path is missing, is no Python file, or holds none.
+    Raises `ConfigurationError` where the path is missing, is no such file, or holds none.
     """
     try:
         status = Path(path).stat()
@@ -81,8 +100,11 @@ def python_files(path: str, exclude: Sequence[str] = ()) -> list[FoundFile]:
         if not files:
             raise ConfigurationError(f"{path}: no Python files in this directory; give a file, or another directory")
         return files
-    if Path(path).suffix not in _GIVEN:
-        raise ConfigurationError(f"{path}: not a Python file; give a .py file, a notebook or a directory of them")
+    if Path(path).suffix not in _GIVEN and not is_artefact(path):
+        raise ConfigurationError(
+            f"{path}: not a Python file; give a .py file, a notebook or a directory of them, or an artefact "
+            f"({', '.join(PROGRAMS + TEXTS)})"
+        )
     return [FoundFile(shown(path), (status.st_mtime_ns, status.st_size))]
 
 

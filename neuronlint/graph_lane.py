@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuronlint.capture.messages import CRASHED, CaptureFailure, CaptureRequest, CaptureResult
-from neuronlint.discovery import shown
+from neuronlint.discovery import is_artefact, is_text_artefact, shown
 from neuronlint.errors import NeuronlintError
 from neuronlint.finding import Finding, Severity, Span
 from neuronlint.limits import Limits
@@ -73,7 +73,11 @@ def torch_version() -> str | None:
 
 
 def capture(request: CaptureRequest, limits: Limits) -> CaptureResult:
-    """Captures in a child process, whatever the user's code does."""
+    """Captures in a child process, whatever the user's code does; a compiled program as text is read right here."""
+    if request.path and is_text_artefact(request.path):
+        from neuronlint.graph.artefacts import read_artefact
+
+        return CaptureResult(graphs=(read_artefact(request.path),))
     from neuronlint.capture import client
 
     return client.capture_models(request, timeout=limits.timeout, memory_gib=limits.memory_gib)
@@ -120,7 +124,7 @@ def judge(
         lane.skipped.append(Skipped(where, "no model was found in it: define `build()`, or name one with --model"))
     for graph in result.graphs:
         _judge_graph(_localised(graph), stack, lane, knowledge(overlays))
-        if verify is not None:
+        if verify is not None and not is_text_artefact(request.path or ""):
             _verify_graph(_localised(graph), stack, lane, limits or Limits(), verify, knowledge(overlays))
     for failure in result.failures:
         _judge_failure(failure, where, lane)
@@ -246,6 +250,8 @@ def _judge_failure(failure: CaptureFailure, where: str, lane: LaneResult) -> Non
 
 def _definition(where: str, model: str | None) -> Span | None:
     """Where a file defines a class or function of this name; its first line where it does not."""
+    if is_artefact(where):
+        return Span(where, 1)
     try:
         lines = decode(Path(where).read_bytes()).split("\n")
     except (OSError, SyntaxError, UnicodeDecodeError, LookupError):
@@ -260,7 +266,7 @@ def _definition(where: str, model: str | None) -> Span | None:
 def _failed(failure: CaptureFailure, where: str, span: Span | None) -> ModelReport:
     return ModelReport(
         name=failure.model or where,
-        path=span.path if span else (where if where.endswith(".py") else None),
+        path=span.path if span else (where if where.endswith(".py") or is_artefact(where) else None),
         line=span.line if span else None,
         status="failed",
         strategy="crashed" if failure.code == CRASHED else "none",

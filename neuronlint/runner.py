@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from neuronlint import batch, source_lane, suppress
 from neuronlint.analysis import Analysis, analyse
 from neuronlint.config import Settings
-from neuronlint.discovery import Discovery, discover, shown
+from neuronlint.discovery import Discovery, discover, is_artefact, is_text_artefact, shown
 from neuronlint.errors import ConfigurationError
 from neuronlint.finding import Finding, Severity
 from neuronlint.knowledge import checks
@@ -87,10 +87,11 @@ def run(options: CheckOptions) -> Outcome:
     """
     _refuse_inputs(options)
     discovery = _discovered(options)
-    if discovery.problems and not discovery.files and options.model is None and options.stdin is None:
+    named = discovery.files or discovery.artefacts
+    if discovery.problems and not named and options.model is None and options.stdin is None:
         raise ConfigurationError("\n".join(discovery.problems))
     files = _analysed(options, discovery)
-    requests, skipped = _requests(options, files)
+    requests, skipped = _requests(options, files, discovery.artefacts)
     if requests:
         from neuronlint import graph_lane
 
@@ -111,7 +112,7 @@ def capture_requests(options: CheckOptions) -> list[CaptureRequest]:
     discovery = _discovered(options)
     if discovery.problems:
         raise ConfigurationError("\n".join(discovery.problems))
-    return _requests(options, _analysed(options, discovery))[0]
+    return _requests(options, _analysed(options, discovery), discovery.artefacts)[0]
 
 
 def _refuse_inputs(options: CheckOptions) -> None:
@@ -141,21 +142,25 @@ def _analysed(options: CheckOptions, discovery: Discovery) -> dict[str, Analysis
     return found
 
 
-def _requests(options: CheckOptions, files: Mapping[str, Analysis]) -> tuple[list[CaptureRequest], list[Skipped]]:
-    """What to capture, and why the rest is not."""
+def _requests(
+    options: CheckOptions, files: Mapping[str, Analysis], artefacts: Sequence[str] = ()
+) -> tuple[list[CaptureRequest], list[Skipped]]:
+    """What to capture or to read, and why the rest is not."""
     if options.source_only or (options.stdin is not None and not options.model):
-        return [], []
+        return [], [Skipped(path, "graph checks are off: --source-only") for path in artefacts]
     from neuronlint import graph_lane
 
+    texts = [_request(options, path=path) for path in artefacts if is_text_artefact(path)]
     wanted = [path for path, file in files.items() if _wants_capture(path, file, options)]
+    wanted += [path for path in artefacts if not is_text_artefact(path)]
     missing = "graph checks are off: --no-exec" if options.no_exec else None
     if missing is None and (wanted or options.model) and (reason := graph_lane.torch_missing()):
         missing = f"graph checks skipped: {reason}"
     if missing and options.model:
         raise ConfigurationError(f"--model {options.model}: {missing}")
     if missing:
-        return [], [Skipped(path, missing) for path in wanted]
-    requests = [_request(options, path=path) for path in wanted]
+        return texts, [Skipped(path, missing) for path in wanted]
+    requests = texts + [_request(options, path=path) for path in wanted]
     if options.model:
         requests.append(_request(options, model=options.model))
     return requests, []
@@ -234,7 +239,7 @@ def _report(
         findings=_final(kept, options),
         models=tuple(model for lane in lanes for model in lane.models),
         skipped=tuple(skipped + [item for lane in lanes for item in lane.skipped]),
-        files=len(files),
+        files=len(files) + len(discovery.artefacts),
         suppressed=len(hidden),
         graphs_asked=not options.source_only and options.stdin is None,
         hidden=hidden,
@@ -275,7 +280,7 @@ def _suppressed(
     """Only files whose text may hold a suppression are read for it; those of other packages are asked too."""
     outside = {f.span.path for f in found if f.span} - files.keys()
     asked = [path for path in sources if path in outside or (path in files and files[path].comments)]
-    lines = {path: sources[path] for path in asked if not path.endswith(".ipynb")}
+    lines = {path: sources[path] for path in asked if not path.endswith(".ipynb") and not is_artefact(path)}
     cells = {place: cell for place, cell in Cells(sources).items() if place[0] in asked}
     return suppress.apply(found, lines, cells=cells, judged=judged)
 

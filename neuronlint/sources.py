@@ -7,11 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuronlint.analysis import cells_of, lines_of
+from neuronlint.discovery import is_text_artefact
 from neuronlint.notebook import NotebookError, lines_in_file
 from neuronlint.text import decode
 
 if TYPE_CHECKING:
     from neuronlint.finding import Span
+
+
+LONGEST_LINE = 2000
+"""Characters that are kept of a line of a compiled program: a constant may be megabytes."""
 
 
 class Sources(Mapping[str, tuple[str, ...]]):
@@ -31,7 +36,8 @@ class Sources(Mapping[str, tuple[str, ...]]):
         if path not in self._paths:
             raise KeyError(path)
         if path not in self._known:
-            self._known[path] = lines_of(path)
+            lines = lines_of(path)
+            self._known[path] = tuple(row[:LONGEST_LINE] for row in lines) if is_text_artefact(path) else lines
         return self._known[path]
 
     def __iter__(self) -> Iterator[str]:

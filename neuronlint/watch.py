@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuronlint.discovery import EXCLUDED, excluded, shown
+from neuronlint.discovery import EXCLUDED, PROGRAMS, SUFFIXES, TEXTS, excluded, shown
 from neuronlint.errors import NeuronlintError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ INTERVAL = 0.5
 
 _READY_MS = 100
 _QUIET_MS = 50
-_SUFFIXES = (".py", ".pyw", ".ipynb")
+_SUFFIXES = (*SUFFIXES, *PROGRAMS, *TEXTS)
 _SETTINGS = ("pyproject.toml", "neuronlint.toml")
 _CLEAR = "\x1b[2J\x1b[3J\x1b[H"
 

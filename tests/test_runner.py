@@ -113,7 +113,7 @@ def test_a_named_model_that_cannot_be_met_is_an_error(checking: Check) -> None:
 
 
 def test_broken_tables_end_the_run_before_any_capture(checking: Check, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken() -> None:
+    def broken(overlays: tuple[Path, ...]) -> None:
         raise KnowledgeError("facts.toml:3: broken")
 
     def capture(request: CaptureRequest) -> CaptureResult:

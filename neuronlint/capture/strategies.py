@@ -75,7 +75,7 @@ class Record:
         except Exception as error:
             return Attempt(None, error, user_span(error))
         recorder = Recorder(ModuleStack(model), whole_functions(settings.frontend), on_fake=self.on_fake)
-        graph = _describe_model(model, inputs, settings, self.name)
+        graph = describe_model(model, inputs, settings, self.name)
         stopped: Exception | None = None
         with faked(model, recorder.fake) if self.on_fake else nullcontext():
             args, kwargs = _enter_inputs(recorder, model, inputs)
@@ -147,7 +147,7 @@ class Export:
             model, inputs = build(False)
             with OnCpu(), torch.no_grad():
                 program = torch.export.export(model, tuple(inputs.args), dict(inputs.kwargs), strict=self.strict)
-                graph = _describe_model(model, inputs, settings, self.name)
+                graph = describe_model(model, inputs, settings, self.name)
                 lower(retraced(program.module(), inputs), graph)
         except Exception as error:
             return Attempt(None, error, user_span(error))
@@ -168,7 +168,7 @@ class Dynamo:
             model, inputs = build(False)
             with OnCpu(), torch.no_grad():
                 pieces = compiled_graphs(model, inputs)
-            graph = _describe_model(model, inputs, settings, self.name)
+            graph = describe_model(model, inputs, settings, self.name)
             for piece in pieces:
                 lower(piece, graph)
         except Exception as error:
@@ -196,7 +196,7 @@ class SymbolicTrace:
                 run_traced(traced, inputs)
         except Exception as error:
             return Attempt(None, error, user_span(error))
-        graph = _describe_model(model, inputs, settings, self.name)
+        graph = describe_model(model, inputs, settings, self.name)
         graph.nodes, graph.events = recorder.nodes, recorder.events
         graph.seconds = time.perf_counter() - started
         return Attempt(graph)
@@ -273,7 +273,8 @@ def user_span(error: BaseException) -> Span | None:
     return found
 
 
-def _describe_model(model: torch.nn.Module, inputs: Inputs, settings: Settings, strategy: str) -> OpGraph:
+def describe_model(model: torch.nn.Module, inputs: Inputs, settings: Settings, strategy: str) -> OpGraph:
+    """A graph without operations yet: what a model is, and what it is given."""
     parameters = list(model.named_parameters())
     sizes = [(name, p.numel() * p.element_size()) for name, p in parameters]
     return OpGraph(

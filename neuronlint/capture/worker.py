@@ -13,9 +13,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import IO, Any
 
+from neuronlint.discovery import PROGRAMS
 from neuronlint.errors import ConfigurationError, InputSpecError
 
 Line = dict[str, Any]
+_EXPORTED = "export it again with this torch: torch.export.save(torch.export.export(model, inputs), path)"
 _IMPORTABLE = "make the file importable, or keep its work under `if __name__ == '__main__':`"
 
 
@@ -44,12 +46,31 @@ class Worker:
         self._prepare_torch()
         if not self._optimizer_exists():
             return
+        if (self.request["path"] or "").endswith(PROGRAMS):
+            self._program(self.request["path"])
+            return
         for candidate in self._candidates():
             key = candidate.name or "build"
             if key in self.request["skip"]:
                 continue
             self.send({"start": key})
             self._capture(candidate)
+
+    def _program(self, path: str) -> None:
+        """An exported program, which is one model and comes with its inputs."""
+        from neuronlint.capture.exported import capture_program
+        from neuronlint.capture.strategies import Settings, first_line
+
+        self.send({"start": path})
+        try:
+            graph = capture_program(path, self.inputs, Settings("inference", self.request["frontend"]))
+        except InputSpecError as error:
+            self.send({"fatal": str(error)})
+            return
+        except BaseException as error:
+            self.send({"fail": path, "message": first_line(error), "help": _EXPORTED, "span": [path, 1, 1, 1, 1]})
+            return
+        self.send({"graph": replace(graph, path=self._shown_path()).to_json()})
 
     def _prepare_torch(self) -> None:
         import torch

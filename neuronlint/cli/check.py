@@ -53,8 +53,8 @@ def command(paths: tuple[str, ...], config: Path | None, **given: Any) -> int:
 
 def _show_files(options: CheckOptions) -> int:
     discovery = discover(options.paths, options.exclude, force_exclude=options.force_exclude)
-    for file in discovery.files:
-        click.echo(file.path)
+    for path in sorted((*(file.path for file in discovery.files), *discovery.artefacts)):
+        click.echo(path)
     for problem in discovery.problems:
         complain(problem)
     return BROKEN if discovery.problems else OK

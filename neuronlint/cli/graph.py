@@ -10,6 +10,7 @@ import click
 from neuronlint.cli.app import BROKEN, OK, complain
 from neuronlint.cli.options import load_settings, model_options, resolve_stack, stack_options
 from neuronlint.cli.output import ProgressLine, write
+from neuronlint.discovery import is_text_artefact
 from neuronlint.errors import ConfigurationError
 from neuronlint.graph.export import FORMATS, export
 from neuronlint.graph_lane import capture, torch_missing
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="write the graph there")
 @click.option("--name", metavar="MODEL", help="which model, where PATH holds several")
 def command(paths: tuple[str, ...], config: Path | None, **given: Any) -> int:
-    """Write the operator graph of one model: of a file, or named with --model."""
+    """Write the operator graph of one model: of a file or an artefact, or named with --model."""
     if not paths and not given["model"]:
         raise click.UsageError("give a PATH, or a model with --model", click.get_current_context())
     settings = load_settings(paths, config)
@@ -41,8 +42,6 @@ def command(paths: tuple[str, ...], config: Path | None, **given: Any) -> int:
         observe=given["observe"] or settings.observe,
         optimizer=given["optimizer"] or settings.optimizer,
     )
-    if reason := torch_missing():
-        raise ConfigurationError(f"a graph cannot be captured: {reason}")
     limits = Limits(given["timeout"] or Limits().timeout, given["memory_limit"] or Limits().memory_gib)
     graphs, failures = _captured(options, limits)
     for failure in failures:
@@ -58,6 +57,8 @@ def _captured(options: CheckOptions, limits: Limits) -> tuple[list[OpGraph], lis
     graphs: list[OpGraph] = []
     failures: list[str] = []
     requests = capture_requests(options)
+    if any(not is_text_artefact(request.path or "") for request in requests) and (reason := torch_missing()):
+        raise ConfigurationError(f"a graph cannot be captured: {reason}")
     with ProgressLine() as progress:
         for number, request in enumerate(requests):
             where = request.path or request.model or ""

@@ -23,7 +23,8 @@ def flops(call: OperatorCall) -> int:
 
 def matrix_flops(call: OperatorCall) -> int:
     """Operations that matrix engines do: zero for elementwise calls, reductions and moves."""
-    formula = _FORMULAS.get(call.name.rsplit(".", 1)[-1])
+    dialect, _, name = call.op.partition(".")
+    formula = _OPERATIONS.get(name) if dialect in ("hlo", "stablehlo") else _FORMULAS.get(call.name.rsplit(".", 1)[-1])
     return formula(call) if formula else 0
 
 
@@ -90,6 +91,29 @@ def _recurrent(call: OperatorCall) -> int:
     steps = x.numel // max(1, _size(x.shape[-1:]))
     return sum(2 * w.numel * steps for w in weights if isinstance(w, TensorMeta) and w.rank == 2)
 
+
+def _contraction(call: OperatorCall) -> int:
+    """A product of HLO: each result sums over the contracted dimensions of the left operand."""
+    left = next(call.tensors(), None)
+    if left is None or not call.outputs:
+        return 0
+    summed = call.arguments.get("contracting", (left.rank - 1,) if left.rank else ())
+    return 2 * call.outputs[0].numel * _size(tuple(left.shape[dim] for dim in summed if dim < left.rank))
+
+
+def _convolution_of_hlo(call: OperatorCall) -> int:
+    """Each result sums over a kernel's elements but for its output features; groups are in the kernel's shape."""
+    kernel, feature = next(iter(list(call.tensors())[1:2]), None), call.arguments.get("kernel_output")
+    if kernel is None or not call.outputs or not isinstance(feature, int) or feature >= kernel.rank:
+        return 0
+    return 2 * call.outputs[0].numel * kernel.numel // max(1, _size(kernel.shape[feature : feature + 1]))
+
+
+_OPERATIONS: Mapping[str, Formula] = {
+    "dot": _contraction,
+    "dot_general": _contraction,
+    "convolution": _convolution_of_hlo,
+}
 
 _FORMULAS: Mapping[str, Formula] = {
     "mm": _product("self", "mat2"),

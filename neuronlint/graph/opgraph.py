@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 1
 
+LISTINGS = ("hlo", "stablehlo")
+"""Strategies that read a program from its text."""
+
 FORWARD, BACKWARD, OPTIMIZER = "forward", "backward", "optimizer"
 
 
@@ -117,6 +120,11 @@ class OpGraph:
             graph.add_node(node.index, data=node)
         graph.add_edges_from((source, node.index) for node in self.nodes for source in node.inputs)
         return graph
+
+    @property
+    def is_listing(self) -> bool:
+        """Whether it was read from the text of a compiled program, whose lines nobody wrote by hand."""
+        return self.strategy in LISTINGS
 
     def calls(self) -> Iterator[CallNode]:
         return iter(self.nodes)

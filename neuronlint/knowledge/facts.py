@@ -188,6 +188,11 @@ class Facts:
         self.views = frozenset(views)
         self.replacements = tuple(replacements)
         self._by_op: dict[str, tuple[FactRow, ...]] = {}
+        self._by_id = {row.id: row for row in self.rows if row.id}
+
+    def named(self, name: str) -> FactRow | None:
+        """The row of this id."""
+        return self._by_id.get(name)
 
     def of(self, op: str) -> tuple[FactRow, ...]:
         """The rows whose patterns name an overload, in the order of the files."""

@@ -1,7 +1,8 @@
 """What neuronx-cc makes of HLO operations and custom calls, by target and SDK release.
 
-Conditions on dtypes and attributes of an operation are in `rules/errors/calls.toml`, as conditions on the ATen call
-that makes it; here an operation is refused, or not known, whatever its operands.
+Here an operation is refused, or not known, whatever its operands. What an ATen call becomes is judged by this alone,
+since the conditions on its types and attributes are in `rules/errors/calls.toml`; an operation that was read from an
+artefact is held against the columns of its row too, by `hlo_operations`.
 """
 
 from __future__ import annotations
@@ -17,13 +18,22 @@ from neuronlint.knowledge.evidence import evidence_of
 from neuronlint.knowledge.verdict import Placement
 from neuronlint.stack import Stack, sdk_matches
 
+_TEXTS = frozenset({
+    "opcode", "target", "stablehlo", "status", "targets", "sdk", "dtype_limits", "attribute_limits", "codes", "note",
+    "evidence", "confidence", "emitted_by", "recognised", "since_by_target",
+})  # fmt: skip
+"""What a row says for people, or what has a field of its own."""
+
 UNLISTED = "*"
 """The row of custom calls that stands for every target without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class HloRow:
-    """One operation: `status` by target, and from which release a target takes it."""
+    """One operation: `status` by target, and from which release a target takes it.
+
+    `columns` are the limits that a program can test, `sdk` is the range of releases that the row speaks of.
+    """
 
     name: str
     statuses: Mapping[str, str]
@@ -32,6 +42,8 @@ class HloRow:
     code: str | None
     evidence: tuple[Evidence, ...]
     is_custom_call: bool = False
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    sdk: str = "*"
 
     def placement(self, stack: Stack) -> Placement:
         """`fails` where the compiler refuses the operation, `unknown` where nobody has said."""
@@ -55,20 +67,20 @@ class HloTable:
 
     def worst(self, opcodes: Iterable[str], custom_calls: Iterable[str], stack: Stack) -> HloRow | None:
         """The operation that is refused, else the one that nothing is known of, else None."""
-        rows = [row for name in opcodes if (row := self._opcode(name))]
-        rows += [row for name in custom_calls if (row := self._custom_call(name))]
+        rows = [row for name in opcodes if (row := self.opcode(name))]
+        rows += [row for name in custom_calls if (row := self.custom_call(name))]
         for wanted in (Placement.FAILS, Placement.UNKNOWN):
             found = next((row for row in rows if row.placement(stack) is wanted), None)
             if found is not None:
                 return found
         return None
 
-    def _custom_call(self, name: str) -> HloRow | None:
+    def custom_call(self, name: str) -> HloRow | None:
         """By its target, else what holds for all that are not listed."""
         rest = self.custom_calls.get(UNLISTED)
         return self.custom_calls.get(name) or (rest and replace(rest, name=name))
 
-    def _opcode(self, name: str) -> HloRow | None:
+    def opcode(self, name: str) -> HloRow | None:
         """By its full name (`chlo.acos`), else by HLO's name for it (`stablehlo.reduce_window`: `reduce-window`)."""
         return self.opcodes.get(name) or self.opcodes.get(name.rsplit(".", 1)[-1].replace("_", "-"))
 
@@ -105,4 +117,6 @@ def _row(row: Mapping[str, Any], name: str, since: Mapping[str, str], is_custom_
         code=next(iter(row.get("codes", ())), None),
         evidence=evidence_of(row.get("evidence", ())),
         is_custom_call=is_custom_call,
+        columns={key: value for key, value in row.items() if key not in _TEXTS},
+        sdk="*" if is_custom_call else row["sdk"],
     )

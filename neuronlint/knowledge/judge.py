@@ -17,6 +17,7 @@ from neuronlint.finding import Confidence, Evidence, EvidenceKind, Severity
 from neuronlint.knowledge.evidence import lower_of
 from neuronlint.knowledge.facts import NOWHERE, Around, FactRow, Facts, shipped_facts
 from neuronlint.knowledge.hlo import HloTable, shipped_hlo
+from neuronlint.knowledge.hlo_operations import is_operation, judge_operation
 from neuronlint.knowledge.operators import OperatorRow, OperatorTable, lowering_table, registry, registry_source
 from neuronlint.knowledge.overlay import read_overlays
 from neuronlint.knowledge.predicate import matches
@@ -57,6 +58,8 @@ class Knowledge:
 
         `around` says what the call's graph adds; a call by itself meets no fact that needs it.
         """
+        if is_operation(call):
+            return judge_operation(call, stack, self.hlo, self.facts, around)
         holding = [row for row in self.facts.holding(call, stack, around) if not _inherited(row, call)]
         row = None if _is_unseen(holding) else self.overlay.find(call, stack)
         decided = None if row is not None else _worst(holding, compilers=False)

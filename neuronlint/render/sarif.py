@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from neuronlint import __version__
+from neuronlint.discovery import PROGRAMS, SUFFIXES, TEXTS
 from neuronlint.render.checkout import Checkout, checkout
 from neuronlint.render.sarif_places import LIBRARIES, ROOT, artifact
 from neuronlint.render.sarif_results import chosen, results
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 HOME = "https://neuronlint.dev"
-_FILES = (".py", ".pyw", ".ipynb")
+_FILES = (*SUFFIXES, *PROGRAMS, *TEXTS)
 _BASES = {
     ROOT: "The root of the repository, or the working directory where there is none.",
     LIBRARIES: "The directory of the installed packages.",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from neuronlint.report import ModelReport, OperatorSummary, Report, Verified
     from neuronlint.stack import Stack
 
+SHOWN_INPUTS = 8
 _STATUS = {"captured": "captured", "partial": "captured in part", "failed": "not captured"}
 _MOST_NAMED = 8
 
@@ -51,10 +52,17 @@ def hlo_blocks(model: ModelReport) -> Iterator[Line]:
 def _title(model: ModelReport) -> Line:
     where = f" ({model.path}{f':{model.line}' if model.line else ''})" if model.path else ""
     parts = [f"{amount(model.parameters)} parameters"] if model.parameters else []
-    parts += [", ".join(model.inputs)] if model.inputs else []
+    parts += [_inputs(model)] if model.inputs else []
     status = _STATUS.get(model.status, model.status)
     parts.append(status if model.status == "failed" else f"{status} in {model.seconds:.1f} s")
     return line((shown(model.name), "bold"), shown(where), *(f"   {shown(part)}" for part in parts))
+
+
+def _inputs(model: ModelReport) -> str:
+    """The first inputs: a compiled program takes its weights as inputs too."""
+    more = len(model.inputs) - SHOWN_INPUTS
+    shown_inputs = ", ".join(model.inputs[:SHOWN_INPUTS])
+    return f"{shown_inputs} and {more} more" if more > 0 else shown_inputs
 
 
 def _placement(model: ModelReport, view: View) -> list[tuple[str, str]]:

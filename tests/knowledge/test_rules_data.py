@@ -22,6 +22,7 @@ FILES = {
     "errors/calls.toml": "calls",
     "hlo/opcodes.toml": "opcodes",
     "hlo/custom_calls.toml": "custom_calls",
+    "hlo/conditions.toml": "hlo_conditions",
     "dtypes/dtypes.toml": "dtypes",
     "limits/limits.toml": "limits",
     "hardware/chips.toml": "chips",

@@ -47,4 +47,5 @@ def findings(graph: OpGraph, stack: Stack, knowledge: Knowledge) -> tuple[list[F
     """All findings of a captured model on a stack, folded, and the verdict of each of its calls."""
     verdicts = judged(graph, stack, knowledge)
     context = Context(graph, stack, verdicts, knowledge)
-    return folded(finding for rule in rules() for finding in rule.check(context)), verdicts
+    found = (finding for rule in rules() for finding in rule.check(context))
+    return folded(found, graph.path if graph.is_listing else None), verdicts
