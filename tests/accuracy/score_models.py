@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 from neuronlint.call import OperatorCall
 from neuronlint.graph.opgraph import OPTIMIZER
 from neuronlint.graph.rules import judged
-from neuronlint.knowledge import Knowledge, Placement, Reason
+from neuronlint.knowledge import Knowledge, Placement
 from neuronlint.stack import Stack
 from tests.accuracy._captured import MODES, graph_of, kept_file, references
 from tests.accuracy._scores import Score
@@ -39,7 +39,7 @@ from tests.accuracy._scores import Score
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from neuronlint.graph.opgraph import OpGraph
+    from neuronlint.graph.opgraph import CallNode, OpGraph
 
 DATA_DECIDES = frozenset(("data-branch", "shape-branch", "data-size", "host-read"))
 """Events of a graph after which the number of calls depends on the data of a run."""
@@ -93,7 +93,7 @@ class Native:
         from tests.accuracy._native_pool import Worker
 
         self.knowledge = knowledge
-        self.worker = Worker("tests.accuracy.lower_native", 60)
+        self.worker = Worker("tests.accuracy.lower_native", 20)
         self.kept = work / "native.jsonl"
         self.kept.parent.mkdir(parents=True, exist_ok=True)
         self.known: dict[str, str] = {}
@@ -111,7 +111,7 @@ class Native:
         predicted: Counter[str] = Counter()
         real: Counter[str] = Counter()
         for node in graph.nodes:
-            if self._is_unseen(node.call, stack):
+            if self._is_unseen(node, stack):
                 continue
             status = self._of_step(node.call) if node.phase == OPTIMIZER else self._status(node.call)
             if status not in ("lowered", "failed", "break"):
@@ -122,10 +122,9 @@ class Native:
             real[node.call.op] += status != "lowered"
         score.add(reference, predicted, real)
 
-    def _is_unseen(self, call: OperatorCall, stack: Stack) -> bool:
+    def _is_unseen(self, node: CallNode, stack: Stack) -> bool:
         """Whether no backend is given the call, or another one in its place: it is no sample then."""
-        held = self.knowledge.facts.holding(call, stack)
-        return any(row.reason in (Reason.METADATA, Reason.LOWERED) for row in held)
+        return self.knowledge.lowering(node.call, stack, node.phase) is None
 
     def _of_step(self, call: OperatorCall) -> str:
         """The status of a call of an optimizer, which works element by element: once for all sizes."""
