@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from neuronlint import graph_lane
+from neuronlint.capture.messages import CaptureRequest
+from neuronlint.limits import Limits
+from neuronlint.stack import Stack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,3 +44,14 @@ def test_old_torch(version: str | None, reason: str | None, monkeypatch: pytest.
     monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
     monkeypatch.setattr(graph_lane, "torch_version", lambda: version)
     assert graph_lane.torch_missing() == reason
+
+
+def test_what_is_lowered_already_is_not_verified_and_says_so() -> None:
+    path = str(Path(__file__).parents[1] / "fixtures" / "artefacts" / "sorting.hlo")
+    request = CaptureRequest(path=path)
+    stack = Stack("trn2", "native", "2.33", "inference", "compile")
+    lane = graph_lane.run(request, stack, Limits(), graph_lane.Verify())
+    assert (lane.problem, lane.crash) == (None, None)
+    (model,) = lane.models
+    assert model.verified is None
+    assert "verification (the text is what a lowering made)" in model.not_checked
