@@ -55,7 +55,7 @@ def analyse(path: str, stack: Stack, data: bytes | None = None) -> Analysis:
     try:
         with paused():
             return _notebook(path, data, stack) if path.endswith(".ipynb") else _file(path, data, stack)
-    except Exception:
+    except Exception:  # a bug of ours in one file is told with the rest, and ends no run
         import traceback
 
         return Analysis(crash=f"{path}:\n{traceback.format_exc()}")

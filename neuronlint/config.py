@@ -137,8 +137,18 @@ class Settings:
 
     @property
     def overlay_paths(self) -> tuple[Path, ...]:
-        """The overlays as paths: they are named relative to the settings file."""
-        return tuple(Path(self.path or "").parent / name for name in self.overlays)
+        """The overlays as paths: they are named relative to the settings file.
+
+        Raises `ConfigurationError` with its file and line where one is not there.
+        """
+        paths = tuple(Path(self.path or "").parent / name for name in self.overlays)
+        for path in paths:
+            if not path.is_file():
+                raise ConfigurationError(
+                    f"{self.where('overlays')}: {path.as_posix()}: no such overlay; write it with "
+                    "`neuronlint knowledge harvest`, or take it out of `overlays`"
+                )
+        return paths
 
     def where(self, key: str) -> str:
         """`pyproject.toml:12`, for messages about a key."""

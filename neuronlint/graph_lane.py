@@ -123,22 +123,27 @@ def judge(
         lane.skipped.append(Skipped(where, result.skipped))
     elif not result.graphs and not result.failures:
         lane.skipped.append(Skipped(where, "no model was found in it: define `build()`, or name one with --model"))
-    for graph in result.graphs:
-        _judge_graph(_localised(graph), stack, lane, knowledge(overlays))
-        if verify is not None and is_text_artefact(request.path or ""):
+    for captured in result.graphs:
+        graph = _localised(captured)
+        _judge_graph(graph, stack, lane, knowledge(overlays))
+        if verify is not None and graph.is_listing:
             model = lane.models[-1]
             lane.models[-1] = replace(model, not_checked=(*model.not_checked, LOWERED_ALREADY))
         elif verify is not None:
-            _verify_graph(_localised(graph), stack, lane, limits or Limits(), verify, knowledge(overlays))
+            _verify_graph(graph, stack, lane, limits or Limits(), verify, knowledge(overlays))
     for failure in result.failures:
         _judge_failure(failure, where, lane)
     lane.whole = not result.skipped and not result.failures and all(g.status == "captured" for g in result.graphs)
     return lane
 
 
-@cache
 def knowledge(overlays: tuple[Path, ...] = ()) -> Knowledge:
-    """The tables with these overlays before them, read once a run."""
+    """The tables with these overlays before them, read once, and again when an overlay has changed."""
+    return _knowledge(overlays, tuple(path.stat().st_mtime_ns for path in overlays if path.is_file()))
+
+
+@cache
+def _knowledge(overlays: tuple[Path, ...], written: tuple[int, ...]) -> Knowledge:
     from neuronlint.knowledge import Knowledge
 
     return Knowledge.load(overlays)

@@ -123,6 +123,16 @@ def describe(target: str) -> str:
     )
 
 
+def releases_with(frontend: str, torch: str) -> str:
+    """The range of SDK releases that have a frontend with this version of torch; `*` where none names it."""
+    short = ".".join(torch.split(".")[:2])
+    releases = [row["sdk"] for row in _data()["release"]]
+    having = [row["sdk"] for row in _data()["release"] if short in row[f"{frontend}_torch"]]
+    if not having:
+        return "*"
+    return f">={having[0]}" if having[-1] == releases[-1] else f">={having[0]},<={having[-1]}"
+
+
 @cache
 def _data() -> dict[str, Any]:
     return load_toml(rules_root() / "stacks" / "stacks.toml")

@@ -286,3 +286,12 @@ def _toml(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
     return json.dumps(value)
+
+
+def test_an_overlay_that_is_not_there_is_named_with_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text('[tool.neuronlint]\nmode = "training"\noverlays = ["none.toml"]\n')
+    with pytest.raises(ConfigurationError, match=r"^pyproject.toml:3: none.toml: no such overlay; .*knowledge harvest"):
+        _ = load(tmp_path).overlay_paths
+    (tmp_path / "none.toml").touch()
+    assert load(tmp_path).overlay_paths == (Path("none.toml"),)

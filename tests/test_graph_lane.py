@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,3 +56,30 @@ def test_what_is_lowered_already_is_not_verified_and_says_so() -> None:
     (model,) = lane.models
     assert model.verified is None
     assert "verification (the text is what a lowering made)" in model.not_checked
+
+
+OVERLAY = """
+registered = []
+missing = ["aten.sin.default"]
+
+[overlay]
+frontend = "native"
+execution = "eager"
+sdk = "*"
+key = "PrivateUse1"
+device = "chip"
+with = "chip 1.0"
+fallback = {fallback}
+"""
+
+
+def test_an_overlay_that_changes_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "overlay.toml"
+    places = []
+    for number, fallback in enumerate(("true", "false")):
+        path.write_text(OVERLAY.format(fallback=fallback))
+        os.utime(path, ns=(number, number))
+        knowledge = graph_lane.knowledge((path,))
+        assert graph_lane.knowledge((path,)) is knowledge
+        places += [row.placement for row in knowledge.overlay.rows["aten.sin.default"]]
+    assert places == ["cpu", "fails"]

@@ -7,7 +7,7 @@ import linecache
 from functools import cache
 from types import FrameType
 
-from neuronlint.capture.locations import kind_of, span_of
+from neuronlint.capture.locations import kind_of, positions, span_of
 
 Position = tuple[int, int]
 """Line and column of a part of a statement, as `ast` counts them."""
@@ -33,7 +33,7 @@ def branch_wanted(frame: FrameType | None) -> bool | None:
 
 def _operand(frame: FrameType) -> Position | None:
     """Where the value stands whose truth is asked: Python places the jump at the statement, its operand before it."""
-    spans = list(frame.f_code.co_positions())
+    spans = positions(frame.f_code)
     at = frame.f_lasti // 2
     whole = spans[at]
     for line, end_line, column, end_column in reversed(spans[max(0, at - NEAR) : at]):

@@ -68,16 +68,17 @@ def shown_path(filename: str) -> str:
 
 
 @cache
-def _positions(code: CodeType) -> tuple[tuple[int | None, int | None, int | None, int | None], ...]:
+def positions(code: CodeType) -> tuple[tuple[int | None, int | None, int | None, int | None], ...]:
+    """Where each instruction of a code object was compiled from: line, end line, columns in bytes."""
     return tuple(code.co_positions())
 
 
 @cache
 def _span_at(code: CodeType, instruction: int) -> Span:
     """The stretch of source that an instruction was compiled from; columns turned from bytes to code points."""
-    positions = _positions(code)
+    spans = positions(code)
     index = instruction // 2
-    line, end_line, column, end_column = positions[index] if 0 <= index < len(positions) else (None,) * 4
+    line, end_line, column, end_column = spans[index] if 0 <= index < len(spans) else (None,) * 4
     line = line or code.co_firstlineno
     path = shown_path(code.co_filename)
     if column is None or end_column is None or end_line is None:

@@ -211,7 +211,7 @@ def _lower_graph(graph: torch.fx.GraphModule, call: OperatorCall, with_text: boo
         try:
             with context:
                 PassManager.parse(pipeline).run(module.operation)
-        except Exception:
+        except Exception:  # its message is a diagnostic that was kept
             return _not_legal(stage, messages, before, graph)
     with context, contextlib.suppress(Exception):  # the module is legal without it
         PassManager.parse(_FINISH).run(module.operation)

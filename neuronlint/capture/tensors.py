@@ -25,7 +25,7 @@ def flat_tensors(value: Any) -> list[torch.Tensor]:
 def storage(tensor: torch.Tensor) -> int:
     try:
         return int(tensor.untyped_storage()._cdata)
-    except (NotImplementedError, RuntimeError):
+    except (NotImplementedError, RuntimeError):  # a sparse tensor, for one, has no storage
         return id(tensor)
 
 

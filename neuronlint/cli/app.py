@@ -91,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except NeuronlintError as error:
         complain(str(error))
         return error.exit_code
-    except Exception:
+    except Exception:  # a bug of ours: told as one, with its traceback
         import traceback
 
         return report_crash(traceback.format_exc())

@@ -46,7 +46,7 @@ def command(paths: tuple[str, ...], config: Path | None, **given: Any) -> int:
     if run.chosen["watch"] and not run.acts and STDIN not in paths:
         from neuronlint.watch import loop
 
-        watched = [*paths, *([run.settings.path] if run.settings.path else [])]
+        watched = [*paths, *([run.settings.path] if run.settings.path else []), *map(str, run.options.overlays)]
         return loop(lambda: Check.prepare(paths, config, given, typed).once(), watched, run.options.exclude)
     return run.once()
 

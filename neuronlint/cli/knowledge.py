@@ -10,8 +10,8 @@ import click
 
 from neuronlint.config import load
 from neuronlint.errors import ConfigurationError
-from neuronlint.knowledge.harvest import FRONTENDS
-from neuronlint.knowledge.info import summary
+from neuronlint.knowledge.coverage import summary
+from neuronlint.knowledge.harvest import backends
 from neuronlint.limits import Limits
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def info(form: str) -> None:
 
 @command.command()
 @click.option(
-    "--backend", type=click.Choice(sorted(FRONTENDS)), help="[default: xla, else privateuse1, whichever is installed]"
+    "--backend", type=click.Choice(sorted(backends())), help="[default: xla, else privateuse1, whichever is installed]"
 )
 @click.option("--import", "imports", metavar="MODULE", multiple=True, help="a module that registers the backend")
 @click.option("--python", metavar="PATH", help="the interpreter that has the backend  [default: this one]")
@@ -88,4 +88,5 @@ def _lines(data: Mapping[str, Any]) -> Iterator[str]:
     for file, number in data["facts"].items():
         yield f"{file}: {number} rows"
     for overlay in data["overlays"]:
-        yield f"overlay {overlay['file']}: {overlay['with']} ({overlay['frontend']}), {overlay['operators']} operators"
+        asked = f"{overlay['with']} ({overlay['frontend']}, SDK {overlay['sdk']})"
+        yield f"overlay {overlay['file']}: {asked}, {overlay['operators']} operators"

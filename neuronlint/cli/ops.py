@@ -67,15 +67,11 @@ def _known(knowledge: Knowledge, name: str) -> dict[str, list[Any]]:
     """
     known = knowledge.rows_for(name)
     facts = known.pop("facts")
-    known["facts"] = [row for row in facts if not _is_general(row)]
+    known["facts"] = [row for row in facts if not row.is_general]
     if not any(known.values()):
         raise ConfigurationError(_nothing(name, knowledge))
-    known["general"] = [row for row in facts if _is_general(row)]
+    known["general"] = [row for row in facts if row.is_general]
     return {table: rows for table, rows in known.items() if rows}
-
-
-def _is_general(row: FactRow) -> bool:
-    return all(pattern.rpartition(".")[2] == "*" and pattern.count(".") <= 1 for pattern in row.ops)
 
 
 def _overview(knowledge: Knowledge) -> Iterator[tuple[str, dict[str, list[str]]]]:
@@ -127,7 +123,8 @@ def _measured(row: OperatorRow) -> Iterator[str]:
         yield f"    on the host: {', '.join(row.host)}"
     if row.lowers_to or row.custom_calls:
         yield f"    lowers to {', '.join(row.lowers_to + row.custom_calls)}"
-    yield f"    {row.evidence.source}{f': {row.evidence.note}' if row.evidence.note else ''}"
+    for item in row.evidence:
+        yield f"    {item.source}{f': {item.note}' if item.note else ''}"
 
 
 def _registered(row: RegistryRow) -> Iterator[str]:
@@ -160,7 +157,7 @@ def _when(condition: str | None) -> str:
 def _as_json(row: Any) -> dict[str, Any]:
     data = dataclasses.asdict(row)
     if isinstance(row, OperatorRow):
-        data["evidence"] = [dataclasses.asdict(row.evidence)]
+        data["evidence"] = [dataclasses.asdict(item) for item in row.evidence]
     return data
 
 

@@ -129,12 +129,6 @@ class OpGraph:
     def calls(self) -> Iterator[CallNode]:
         return iter(self.nodes)
 
-    def unknown_sizes(self, node: CallNode) -> frozenset[str]:
-        """The names of unknown sizes that first appear in this call's results: `u0`, but not one inherited."""
-        made = {d for meta in node.call.outputs for d in meta.shape if isinstance(d, str)}
-        taken = {d for meta in node.call.tensors() for d in meta.shape if isinstance(d, str)}
-        return frozenset(made - taken)
-
     def to_json(self) -> dict[str, Any]:
         return {
             "format": FORMAT_VERSION,

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Any
 
 from neuronlint.call import OperatorCall
@@ -43,8 +44,9 @@ def candidates(graph: OpGraph, stack: Stack, knowledge: Knowledge) -> list[Candi
     counts: Counter[str] = Counter()
     first: dict[str, CallNode] = {}
     for node in graph.nodes:
-        counts[node.call.signature] += 1
-        first.setdefault(node.call.signature, node)
+        key = node.call.signature
+        counts[key] += 1
+        first.setdefault(key, node)
     found = []
     for key, node in first.items():
         said = knowledge.lowering(node.call, stack, phase=node.phase)
@@ -69,8 +71,9 @@ class Verification:
 
     def report(self) -> Verified:
         """How many calls came out as the tables say, and why the rest says nothing."""
-        kinds = Counter(_compared(c, outcome) for c, outcome in self._pairs())
-        why = Counter(_skipped(c, outcome) for c, outcome in self._pairs() if _compared(c, outcome) == SKIP)
+        kinds = Counter(self._kinds)
+        pairs = zip(self._pairs(), self._kinds, strict=True)
+        why = Counter(_skipped(c, outcome) for (c, outcome), kind in pairs if kind == SKIP)
         return Verified(
             calls=len(self.candidates),
             agreed=kinds["agreed"],
@@ -83,10 +86,14 @@ class Verification:
 
     def findings(self, graph: OpGraph) -> Iterator[Finding]:
         """One finding a call that came out otherwise, or of which the tables know nothing."""
-        for candidate, outcome in self._pairs():
-            kind = _compared(candidate, outcome)
+        for (candidate, outcome), kind in zip(self._pairs(), self._kinds, strict=True):
             if kind in ("disagreed", "learned"):
                 yield self._finding(graph, candidate, outcome, learned=kind == "learned")
+
+    @cached_property
+    def _kinds(self) -> list[str]:
+        """What each pair comes to, see `_compared`."""
+        return [_compared(candidate, outcome) for candidate, outcome in self._pairs()]
 
     def _pairs(self) -> Iterator[tuple[Candidate, Mapping[str, Any]]]:
         return zip(self.candidates, self.outcomes, strict=True)

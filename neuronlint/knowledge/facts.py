@@ -82,6 +82,11 @@ class FactRow:
         """Whether the compiler raises it: then it is met only by calls that the frontend lowers."""
         return self.code is not None
 
+    @property
+    def is_general(self) -> bool:
+        """Whether it is of every operator: of data types and sizes, and no word on one of them."""
+        return all(pattern.rpartition(".")[2] == "*" and pattern.count(".") <= 1 for pattern in self.ops)
+
     def names(self, op: str) -> bool:
         return any(fnmatchcase(op, pattern) for pattern in self.ops)
 

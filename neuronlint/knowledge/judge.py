@@ -36,6 +36,10 @@ _CONDITIONS = (Reason.ATTRIBUTE, Reason.DTYPE, Reason.SHAPE)
 """Reasons that lie in the arguments of a call: with others, the operator lowers."""
 
 
+_OF_KERNELS = (Reason.NO_LOWERING, Reason.REPORTED, Reason.CUSTOM_OPERATOR)
+"""Reasons of facts that say whether a frontend has a kernel."""
+
+
 @dataclass(frozen=True)
 class Knowledge:
     """All that is known, ready to be asked."""
@@ -62,7 +66,7 @@ class Knowledge:
             return judge_operation(call, stack, self.hlo, self.facts, around)
         holding = [row for row in self.facts.holding(call, stack, around) if not _inherited(row, call)]
         row = None if _is_unseen(holding) else self.overlay.find(call, stack)
-        decided = None if row is not None else _worst(holding, compilers=False)
+        decided = _worst([fact for fact in holding if row is None or _stands(fact, row)], compilers=False)
         measured = row or self.table(stack.frontend).find(call, stack)
         if decided is not None:
             verdict = decided.verdict(call)
@@ -171,7 +175,7 @@ def _measured(row: OperatorRow) -> Verdict:
         placement=row.placement,
         consequence=Consequence.NONE,
         reason=row.reason,
-        evidence=(row.evidence,),
+        evidence=row.evidence,
         confidence=row.confidence,
         host=row.host,
         lowers_to=row.lowers_to + row.custom_calls,
@@ -180,6 +184,16 @@ def _measured(row: OperatorRow) -> Verdict:
 
 
 _RAISING = (Reason.FUNCTIONALIZATION, Reason.RAISES)
+
+
+def _stands(fact: FactRow, row: OperatorRow) -> bool:
+    """Whether a fact stands beside what an installed backend has: all but those of kernels that it contradicts.
+
+    A kernel does not make a size static nor a value known on the host, so these facts are untouched by it.
+    """
+    if row.reason is Reason.RAISES and not row.made_with:
+        return fact.placement is not Placement.CPU
+    return fact.reason not in _OF_KERNELS or fact.placement is row.placement
 
 
 def _is_unseen(holding: Iterable[FactRow]) -> bool:
@@ -230,7 +244,7 @@ def _native(verdict: Verdict, other: OperatorRow | None) -> Verdict:
         return replace(verdict, confidence=Confidence.MEDIUM) if verdict.reason is Reason.CUSTOM_OPERATOR else verdict
     if other is None:
         return replace(verdict, confidence=Confidence.LOW)
-    return replace(verdict, confidence=Confidence.MEDIUM, evidence=(*verdict.evidence, other.evidence))
+    return replace(verdict, confidence=Confidence.MEDIUM, evidence=verdict.evidence + other.evidence)
 
 
 def _outranked(verdict: Verdict, holding: list[FactRow]) -> Verdict:

@@ -17,7 +17,7 @@ from neuronlint.errors import KnowledgeError
 from neuronlint.finding import Confidence, Evidence, EvidenceKind
 from neuronlint.knowledge.predicate import PredicateError, compile_predicate, matches
 from neuronlint.knowledge.verdict import Placement, Reason
-from neuronlint.stack import Stack
+from neuronlint.stack import Stack, sdk_matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,8 @@ class OperatorRow:
     """One measured row: an overload, a condition on its arguments, and what became of the calls that met it.
 
     `functionalization` is `on` or `off` where torch_xla's switch decided; `stage` is where a lowering stopped.
-    `frontend` and `execution` restrict a row of an overlay to the stacks that it was harvested for.
+    `made_with` and `made_by` measured it. A row of an overlay names in `harvested` the backend that has the kernel, and
+    is restricted by `frontend`, `execution` and `sdk` to the stacks that this backend speaks of.
     """
 
     op: str
@@ -45,6 +46,8 @@ class OperatorRow:
     made_with: str = ""
     frontend: str = ""
     execution: str = ""
+    sdk: str = ""
+    harvested: str = ""
 
     def fits(self, call: OperatorCall, stack: Stack) -> bool:
         switch = "on" if stack.functionalization else "off"
@@ -52,21 +55,36 @@ class OperatorRow:
             self.functionalization in (None, switch)
             and self.frontend in ("", stack.frontend)
             and self.execution in ("", stack.execution)
+            and sdk_matches(self.sdk, stack.sdk)
             and matches(self.when, call)
         )
 
     @property
-    def evidence(self) -> Evidence:
-        """Which package was measured, on how many samples, and what it said."""
-        notes = [f"{self.samples} samples" if self.samples != 1 else "1 sample"] if self.samples else []
-        if self.functionalization:
-            notes.append(f"functionalization {self.functionalization}")
-        if self.error:
-            notes.append(self.error)
-        kind = EvidenceKind.REGISTRY if self.reason is Reason.REGISTERED else EvidenceKind.LOWERING
-        return Evidence(
-            kind, f"{self.made_with} ({self.made_by})" if self.made_by else self.made_with, note="; ".join(notes)
-        )
+    def evidence(self) -> tuple[Evidence, ...]:
+        """Which package was measured, on how many samples, and what it said; which installed backend has it."""
+        found = []
+        if self.made_with:
+            notes = [f"{self.samples} samples" if self.samples != 1 else "1 sample"] if self.samples else []
+            if self.functionalization:
+                notes.append(f"functionalization {self.functionalization}")
+            if self.error:
+                notes.append(self.error)
+            source = f"{self.made_with} ({self.made_by})" if self.made_by else self.made_with
+            found.append(Evidence(EvidenceKind.LOWERING, source, note="; ".join(notes)))
+        if self.harvested:
+            kind = EvidenceKind.REPORTED if self.reason is Reason.REPORTED else EvidenceKind.REGISTRY
+            found.append(Evidence(kind, self.harvested, self.sdk or "*", self._harvested_note()))
+        return tuple(found)
+
+    def _harvested_note(self) -> str:
+        if self.reason is Reason.REPORTED:
+            ran = "ran on the host" if self.placement is Placement.CPU else "ran on the device"
+            return f"the backend lists it: {ran} in the process that asked{f'; {self.error}' if self.error else ''}"
+        if self.made_with:
+            return "a kernel is registered"
+        if self.reason is Reason.REGISTERED:
+            return "a kernel is registered; no sample was measured"
+        return self.error or "no kernel is registered: the host runs it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +132,6 @@ def parsed_row(raw: Mapping[str, Any]) -> OperatorRow:
         samples=int(raw.get("samples") or 0),
         made_by=raw.get("made_by") or "",
         made_with=raw.get("with") or "",
-        frontend=raw.get("frontend") or "",
     )
 
 

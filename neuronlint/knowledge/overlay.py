@@ -1,10 +1,10 @@
 """Overlays: what an installed backend has, as a TOML file that a team commits; tried before the shipped tables.
 
-[overlay]        frontend, execution, key, device, with, fallback: which backend was asked
-measured = […]   a kernel is registered, and the calls that were measured lower
+[overlay]        frontend, execution, sdk, key, device, with, fallback: which backend was asked
 registered = […] a kernel is registered, nothing was measured
 missing = […]    no kernel: the host runs it where `fallback` is true, else it raises
-[[row]]          a kernel is registered, and the arguments decide: as in `rules/operators/*.jsonl`
+[[row]]          a kernel is registered, and its lowering was measured: as in `rules/operators/*.jsonl`, with the
+                 packages that measured it; or the backend lists that calls of it ran, here or on the host
 """
 
 from __future__ import annotations
@@ -12,20 +12,23 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from neuronlint.errors import KnowledgeError
+from neuronlint.errors import ConfigurationError, KnowledgeError
 from neuronlint.finding import Confidence
 from neuronlint.knowledge.harvest import Harvest, Joined
-from neuronlint.knowledge.operators import OperatorRow, OperatorTable, lowering_table, parsed_row
+from neuronlint.knowledge.operators import OperatorRow, OperatorTable, parsed_row
 from neuronlint.knowledge.predicate import PredicateError
 from neuronlint.knowledge.verdict import Placement, Reason
+from neuronlint.stack import EXECUTIONS, FRONTENDS, sdk_matches
 
-LISTS = ("measured", "registered", "missing")
-_HEAD = ("frontend", "execution", "key", "device", "with", "fallback")
-_COLUMNS = ("when", "functionalization", "host", "lowers_to", "custom_calls", "dynamic", "error", "stage", "samples")
+LISTS = ("registered", "missing")
+_HEAD = ("frontend", "execution", "sdk", "key", "device", "with", "fallback")
+_COLUMNS = ("when", "functionalization", "host", "lowers_to", "custom_calls", "dynamic", "error", "stage", "samples",
+            "made_by")  # fmt: skip
 _WRITE = "write it again with `neuronlint knowledge harvest`"
 
 
@@ -44,7 +47,10 @@ def _lines(harvest: Harvest, found: Joined) -> Iterator[str]:
         yield "]"
     yield ""
     yield "[overlay]"
-    values = (harvest.frontend, harvest.execution, harvest.key, harvest.device, harvest.made_with, harvest.falls_back)
+    values = (
+        harvest.frontend, harvest.execution, harvest.sdk, harvest.key, harvest.device, harvest.made_with,
+        harvest.falls_back,
+    )  # fmt: skip
     yield from (f"{name} = {_value(value)}" for name, value in zip(_HEAD, values, strict=True))
     for row in found.rows:
         yield ""
@@ -66,6 +72,8 @@ def _columns(row: OperatorRow) -> Iterator[str]:
         value = getattr(row, name)
         if value:
             yield f"{name} = {_value(list(value) if isinstance(value, tuple) else value)}"
+    if row.made_with:
+        yield f"with = {_value(row.made_with)}"
 
 
 def read_overlays(paths: Sequence[Path]) -> OperatorTable:
@@ -75,77 +83,93 @@ def read_overlays(paths: Sequence[Path]) -> OperatorTable:
     """
     rows: dict[str, tuple[OperatorRow, ...]] = {}
     for path in paths:
-        for row in _rows(path, _read(path)):
+        for row in Overlay.read(path).rows():
             rows[row.op] = (*rows.get(row.op, ()), row)
     return OperatorTable(rows)
 
 
-def _read(path: Path) -> Mapping[str, Any]:
-    if not path.is_file():
-        raise KnowledgeError(f"{path}: no such overlay; write one with `neuronlint knowledge harvest`")
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise KnowledgeError(f"{path}: not valid TOML: {error}; {_WRITE}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise KnowledgeError(f"{path}: cannot be read: {error}; {_WRITE}") from None
+@dataclass(frozen=True)
+class Overlay:
+    """One file, read and checked; `head` says which backend was asked."""
 
+    path: Path
+    data: Mapping[str, Any]
 
-def head(path: Path) -> Mapping[str, Any]:
-    """Which backend an overlay was asked of. Raises `KnowledgeError` as reading it does."""
-    return _head(path, _read(path))
-
-
-def _head(path: Path, data: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = data.get("overlay")
-    lacking = [name for name in _HEAD if not isinstance(found, Mapping) or name not in found]
-    if not isinstance(found, Mapping) or lacking:
-        raise KnowledgeError(f"{path}: [overlay] lacks {', '.join(lacking)}; {_WRITE}")
-    return found
-
-
-def _rows(path: Path, data: Mapping[str, Any]) -> Iterator[OperatorRow]:
-    made = _head(path, data)
-    base = {"frontend": made["frontend"], "with": f"{made['with']}, key {made['key']}", "made_by": path.name}
-    for name in LISTS:
-        for op in _strings(path, name, data.get(name, [])):
-            yield from _listed(name, op, base, bool(made["fallback"]), str(made["execution"]))
-    for number, raw in enumerate(data.get("row", []), 1):
+    @staticmethod
+    def read(path: Path) -> Overlay:
+        """Raises `KnowledgeError` where it is missing or not of the form."""
+        if not path.is_file():
+            raise KnowledgeError(f"{path}: no such overlay; write one with `neuronlint knowledge harvest`")
         try:
-            yield replace(parsed_row({**raw, **base}), execution=str(made["execution"]))
-        except (KeyError, ValueError, TypeError, PredicateError) as error:
-            what = f"the key {error} is missing" if isinstance(error, KeyError) else str(error)
-            raise KnowledgeError(f"{path}: row {number}: {what}; {_WRITE}") from None
+            data = tomllib.loads(path.read_text(encoding="utf-8"))
+        except tomllib.TOMLDecodeError as error:
+            raise KnowledgeError(f"{path}: not valid TOML: {error}; {_WRITE}") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise KnowledgeError(f"{path}: cannot be read: {error}; {_WRITE}") from None
+        return Overlay(path, data)
+
+    @cached_property
+    def head(self) -> Mapping[str, Any]:
+        found = self.data.get("overlay")
+        lacking = [name for name in _HEAD if not isinstance(found, Mapping) or name not in found]
+        if not isinstance(found, Mapping) or lacking:
+            raise self._broken(f"[overlay] lacks {', '.join(lacking)}")
+        for name in _HEAD:
+            kind, words = (bool, "true or false") if name == "fallback" else (str, "a string")
+            if not isinstance(found[name], kind):
+                raise self._broken(f"[overlay] {name} is {words}, not {found[name]!r}")
+        self._one_of("frontend", found["frontend"], FRONTENDS)
+        self._one_of("execution", found["execution"], ("", *EXECUTIONS[found["frontend"]]))
+        try:
+            sdk_matches(found["sdk"], "2.33")
+        except ConfigurationError as error:
+            raise self._broken(f"[overlay] sdk: {error}") from None
+        return found
+
+    def _one_of(self, name: str, value: str, known: Sequence[str]) -> None:
+        if value not in known:
+            raise self._broken(f"[overlay] {name} is one of {', '.join(map(repr, known))}, not {value!r}")
+
+    def rows(self) -> Iterator[OperatorRow]:
+        """The rows of its lists and of its own."""
+        made = self.head
+        harvested = {
+            "frontend": made["frontend"],
+            "execution": made["execution"],
+            "sdk": made["sdk"],
+            "harvested": f"{made['with']}, key {made['key']} ({self.path.name})",
+        }
+        for name in LISTS:
+            for op in self._strings(name):
+                yield replace(_missing(op, made["fallback"]) if name == "missing" else _registered(op), **harvested)
+        rows = self.data.get("row", [])
+        if not isinstance(rows, list):
+            raise self._broken("`row` is a list of tables")
+        for number, raw in enumerate(rows, 1):
+            try:
+                yield replace(parsed_row(raw), **harvested)
+            except (KeyError, ValueError, TypeError, AttributeError, PredicateError) as error:
+                what = f"the key {error} is missing" if isinstance(error, KeyError) else str(error)
+                raise self._broken(f"row {number}: {what}") from None
+
+    def _strings(self, name: str) -> Iterable[str]:
+        value = self.data.get(name, [])
+        if not isinstance(value, list) or not all(isinstance(item, str) and item.count(".") for item in value):
+            raise self._broken(f"`{name}` is a list of operators")
+        return value
+
+    def _broken(self, what: str) -> KnowledgeError:
+        return KnowledgeError(f"{self.path}: {what}; {_WRITE}")
 
 
-def _strings(path: Path, name: str, value: Any) -> Iterable[str]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise KnowledgeError(f"{path}: `{name}` is a list of operators; {_WRITE}")
-    return value
+def _registered(op: str) -> OperatorRow:
+    return OperatorRow(op, Placement.NEURON, Reason.REGISTERED, Confidence.MEDIUM)
 
 
-def _listed(name: str, op: str, base: Mapping[str, Any], falls_back: bool, execution: str) -> Iterator[OperatorRow]:
-    """The rows of one operator of a list; what it lowers to is what the shipped table measured."""
-    made: dict[str, Any] = {
-        "made_by": base["made_by"],
-        "made_with": base["with"],
-        "frontend": base["frontend"],
-        "execution": execution,
-    }
-    shipped = lowering_table(base["frontend"]).rows.get(op, ()) if name != "registered" else ()
-    if name == "missing":
-        yield _lacking(op, shipped, falls_back, made)
-        return
-    for row in shipped:
-        yield replace(row, **made)
-    if not shipped:
-        yield OperatorRow(op, Placement.NEURON, Reason.REGISTERED, Confidence.MEDIUM, **made)
-
-
-def _lacking(op: str, shipped: Sequence[OperatorRow], falls_back: bool, made: Mapping[str, Any]) -> OperatorRow:
-    """The row of an operator without a kernel; which operator the host then runs is what was measured, if it was."""
+def _missing(op: str, falls_back: bool) -> OperatorRow:
+    """The row of an operator without a kernel."""
     if not falls_back:
-        return OperatorRow(op, Placement.FAILS, Reason.NO_LOWERING, Confidence.HIGH, **made)
-    own = ("::".join(op.removesuffix(".default").split(".", 1)),)
-    host = next((row.host for row in shipped if row.reason is Reason.NO_LOWERING and row.host), own)
-    return OperatorRow(op, Placement.CPU, Reason.NO_LOWERING, Confidence.HIGH, host=host, **made)
+        error = "no kernel is registered, and no fallback to the host"
+        return OperatorRow(op, Placement.FAILS, Reason.RAISES, Confidence.HIGH, error=error)
+    host = "::".join(op.removesuffix(".default").split(".", 1))
+    return OperatorRow(op, Placement.CPU, Reason.NO_LOWERING, Confidence.HIGH, host=(host,))

@@ -144,15 +144,17 @@ def run(book: CallBook, function: Callable[[], Any], grad: bool = False) -> bool
     return False
 
 
-def record_op_db(book: CallBook, only: str = "") -> None:
-    """Every operator of torch's operator database, forward, out of place and in place."""
+def _operators(only: str) -> Iterator[Any]:
+    """The entries of torch's operator database whose name holds a word, all for an empty one."""
     from torch.testing._internal import common_methods_invocations
 
     op_db: list[Any] = common_methods_invocations.op_db
+    return (info for info in op_db if only in info.name)
 
-    for info in op_db:
-        if only and only not in info.name:
-            continue
+
+def record_op_db(book: CallBook, only: str = "") -> None:
+    """Every operator of torch's operator database, forward, out of place and in place."""
+    for info in _operators(only):
         for dtype_name in DTYPES:
             dtype = getattr(torch, dtype_name)
             if dtype in info.supported_dtypes("cpu"):
@@ -161,12 +163,7 @@ def record_op_db(book: CallBook, only: str = "") -> None:
 
 def record_training(book: CallBook, only: str = "") -> None:
     """The gradients of the operator database, and steps of optimizers."""
-    from torch.testing._internal import common_methods_invocations
-
-    op_db: list[Any] = common_methods_invocations.op_db
-    for info in op_db:
-        if only and only not in info.name:
-            continue
+    for info in _operators(only):
         for dtype in DIFFERENTIATED:
             if differentiable(info, dtype):
                 _record_gradients(book, info, dtype)

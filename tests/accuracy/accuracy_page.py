@@ -14,6 +14,8 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neuronlint.edits import write_atomically
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -127,9 +129,7 @@ def read_causes() -> dict[tuple[str, str], str]:
 
 def main(arguments: Sequence[str]) -> int:
     path = Path(arguments[0]) if arguments else PAGE
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(page(read_scores(), read_causes()), encoding="utf-8")
-    temporary.replace(path)
+    write_atomically(path, page(read_scores(), read_causes()).encode())
     return 0
 
 

@@ -25,6 +25,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuronlint.edits import write_atomically
 from tests.accuracy._native_pool import Worker, serve_forever
 from tests.accuracy._native_table import Measured, read_conditions, table
 
@@ -153,9 +154,7 @@ def _write(measured: Sequence[Measured], options: argparse.Namespace) -> int:
     if options.only:
         print("\n".join(json.dumps(row) for row in rows))
         return 0
-    temporary = output.with_suffix(".tmp")
-    temporary.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-    temporary.replace(output)
+    write_atomically(output, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode())
     print(f"{len(rows)} rows in {output}", file=sys.stderr)
     return 0
 

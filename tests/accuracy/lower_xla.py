@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from neuronlint.capture.replaying import overload
+from neuronlint.edits import write_atomically
 from tests.accuracy._extra_calls import extra_calls
 from tests.accuracy._harvested import read_calls
 from tests.accuracy._record import Recorder, Sample, record_op_db, record_training, seed, select, spread
@@ -250,9 +251,7 @@ def _summarise(rows: Sequence[dict[str, Any]]) -> None:
 def write(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     """Writes lines of JSON in one step, so that no reader sees half a table."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text("".join(json.dumps(made, ensure_ascii=False) + "\n" for made in rows))
-    temporary.replace(path)
+    write_atomically(path, "".join(json.dumps(made, ensure_ascii=False) + "\n" for made in rows).encode())
 
 
 if __name__ == "__main__":

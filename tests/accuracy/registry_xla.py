@@ -12,6 +12,7 @@ from __future__ import annotations
 from importlib.metadata import version
 
 from neuronlint.capture.registered import registered
+from neuronlint.knowledge.harvest import namespaces
 from tests.accuracy.lower_xla import RULES, write
 
 
@@ -26,7 +27,7 @@ def main() -> None:
             "autograd_xla": row["autograd"],
             "composite": "explicit" if row["composite"] == "structured" else row["composite"],
         }
-        for row in registered("XLA")
+        for row in registered("XLA", namespaces())
     ]
     write(RULES / f"xla-registry-torch_xla-{version('torch_xla').rsplit('.', 1)[0]}.jsonl", rows)
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from neuronlint.graph.opgraph import CallNode, OpGraph
+    from neuronlint.knowledge import Verdict
 
 DATA_DECIDES = frozenset(("data-branch", "shape-branch", "data-size", "host-read"))
 """Events of a graph after which the number of calls depends on the data of a run."""
@@ -56,7 +57,7 @@ class Xla:
         on = self.functionalization == "on"
         return Stack("trn1", "xla", "2.29", mode, "lazy", functionalization=on)
 
-    def score(self, score: Score, reference: str, graph: OpGraph, mode: str) -> None:
+    def score(self, score: Score, reference: str, graph: OpGraph, mode: str, verdicts: Sequence[Verdict]) -> None:
         from tests.accuracy._run_xla import truth
 
         kept = kept_file(self.work, "truth-xla", reference, self.functionalization, mode)
@@ -67,7 +68,6 @@ class Xla:
         if "died" in real:
             score.unscored[reference] = f"the real run {real['died']}"
             return
-        verdicts = judged(graph, self.stack(mode), self.knowledge)
         host = Counter(name for verdict in verdicts if verdict.placement is Placement.CPU for name in verdict.host)
         seen = Counter(real["host"])
         if real["error"]:
@@ -106,7 +106,7 @@ class Native:
     def stack(self, mode: str) -> Stack:
         return Stack("trn2", "native", "2.33", mode, "compile")
 
-    def score(self, score: Score, reference: str, graph: OpGraph, mode: str) -> None:
+    def score(self, score: Score, reference: str, graph: OpGraph, mode: str, _verdicts: Sequence[Verdict]) -> None:
         stack = self.stack(mode)
         predicted: Counter[str] = Counter()
         real: Counter[str] = Counter()
@@ -160,8 +160,12 @@ def main(argv: Sequence[str] | None = None) -> int:
                 if graph is None:
                     score.unscored[reference] = why
                 else:
-                    side.score(score, reference, graph, mode)
-                    _collect(graph, side.stack(mode), knowledge, verdicts, calls if options.calls else set())
+                    found = judged(graph, side.stack(mode), knowledge)
+                    side.score(score, reference, graph, mode, found)
+                    for node, verdict in zip(graph.nodes, found, strict=True):
+                        verdicts.setdefault(node.call.op, Counter())[verdict.placement] += 1
+                    if options.calls:
+                        calls |= {json.dumps(node.call.to_json(), sort_keys=True) for node in graph.nodes}
                 print(f"{mode} {reference}: {score}", flush=True)
         if isinstance(side, Native):
             side.worker.close()
@@ -206,14 +210,6 @@ def _import_libraries() -> None:
     for name in ("torch_xla", "torchvision", "timm", "transformers", "diffusers"):
         with suppress(ImportError):
             importlib.import_module(name)
-
-
-def _collect(
-    graph: OpGraph, stack: Stack, knowledge: Knowledge, verdicts: dict[str, Counter[Placement]], calls: set[str]
-) -> None:
-    for node, verdict in zip(graph.nodes, judged(graph, stack, knowledge), strict=True):
-        verdicts.setdefault(node.call.op, Counter())[verdict.placement] += 1
-        calls.add(json.dumps(node.call.to_json(), sort_keys=True))
 
 
 def _report(options: argparse.Namespace, scores: dict[str, Score], verdicts: dict[str, Counter[Placement]]) -> None:

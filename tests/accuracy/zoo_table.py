@@ -13,7 +13,6 @@ import argparse
 import tomllib
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from neuronlint.capture.client import capture_models
@@ -23,8 +22,8 @@ from neuronlint.graph.opgraph import OpGraph
 from neuronlint.graph.rules import findings
 from neuronlint.knowledge import Knowledge, Placement
 from neuronlint.stack import Stack
+from tests.accuracy._captured import ZOO
 
-ZOO = Path(__file__).with_name("zoo.toml")
 STACKS = {
     "native": Stack("trn2", "native", "2.33", "inference", "compile"),
     "xla": Stack("inf2", "xla", "2.33", "inference", "trace"),

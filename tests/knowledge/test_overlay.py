@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ X = TensorMeta("float32", (2, 4))
 
 
 def harvest(*rows: Registered, backend: str = "xla", falls_back: bool = True) -> Harvest:
-    return Harvest(backend, backend.upper(), "device", "backend 9.9", falls_back, rows)
+    return Harvest(backend, "device", "backend 9.9, torch 2.9.0", falls_back, rows)
 
 
 def row(
@@ -66,20 +67,25 @@ def test_a_harvest_is_joined_with_what_was_measured() -> None:
         TABLE,
         {"aten.always.default": RegistryRow("aten.always.default", True, False, False)},
     )
-    assert found.measured == ("aten.plain.default",)
     assert [(r.op, r.when) for r in found.rows] == [
+        ("aten.plain.default", None),
         ("aten.depends.default", "alpha != 1"),
         ("aten.depends.default", None),
         ("aten.always.default", None),
     ]
     assert found.registered == ("aten.lacked.default", "aten.new.default", "aten.norm.default")
     assert found.missing == ("aten.none.default",)
-    assert list(counts(found))[1] == "2 have one whose arguments decide: 3 measured rows"
+    assert list(counts(found)) == [
+        "1 operators have a kernel and were measured to lower",
+        "2 have one whose arguments decide",
+        "3 have one of which nothing was measured",
+        "1 have none",
+    ]
 
 
 def test_what_torch_compile_was_measured_to_do_says_nothing_of_a_kernel_of_eager() -> None:
     found = joined(harvest(kernel("aten.plain.default"), backend="privateuse1"), TABLE, {})
-    assert (found.measured, found.registered) == ((), ("aten.plain.default",))
+    assert (found.rows, found.registered) == ((), ("aten.plain.default",))
 
 
 @pytest.fixture
@@ -111,7 +117,7 @@ def test_an_overlay_comes_before_the_shipped_table(overlay: Path) -> None:
         Placement.NEURON, Reason.REGISTERED, Confidence.MEDIUM,
     )  # fmt: skip
     assert gained.evidence[0].kind is EvidenceKind.REGISTRY
-    assert gained.evidence[0].source == "backend 9.9, key XLA (neuron-overlay.toml)"
+    assert gained.evidence[0].source == "backend 9.9, torch 2.9.0, key XLA (neuron-overlay.toml)"
     assert judged(shipped, "aten.sin.default", XLA).placement is Placement.NEURON
     lost = judged(harvested, "aten.sin.default", XLA)
     assert (lost.placement, lost.host) == (Placement.CPU, ("aten::sin",))
@@ -138,9 +144,75 @@ def test_what_a_backend_lacks_runs_on_the_host_or_raises(
     path.write_text(overlay_text(made, joined(made, TABLE, {})))
     knowledge = Knowledge.load([path])
     eager, compiled = (judged(knowledge, "aten.sin.default", stack) for stack in (EAGER, COMPILE))
-    assert eager.evidence[0].source == "backend 9.9, key PRIVATEUSE1 (overlay.toml)"
+    assert eager.evidence[0].source == "backend 9.9, torch 2.9.0, key PrivateUse1 (overlay.toml)"
     assert read_overlays([path]).rows["aten.sin.default"][0].placement is placement
     assert compiled.placement is Placement.NEURON
+
+
+def written(tmp_path: Path, *rows: Registered, backend: str = "xla", falls_back: bool = True) -> Knowledge:
+    path = tmp_path / "overlay.toml"
+    made = harvest(*rows, backend=backend, falls_back=falls_back)
+    path.write_text(overlay_text(made, joined(made, lowering_table(made.frontend), {})))
+    return Knowledge.load([path])
+
+
+@pytest.mark.parametrize("has_kernel", [True, False])
+@pytest.mark.parametrize("op", ["aten._local_scalar_dense.default", "aten.nonzero.default", "torchvision.nms.default"])
+def test_a_kernel_makes_no_size_static_and_no_value_known_to_the_host(
+    tmp_path: Path, op: str, has_kernel: bool
+) -> None:
+    call = OperatorCall(op, {"self": X}, (X,))
+    for stack, backend in ((XLA, "xla"), (EAGER, "privateuse1")):
+        shipped = Knowledge.load().judge(call, stack)
+        harvested = written(tmp_path, kernel(op, kernel=has_kernel), backend=backend).judge(call, stack)
+        if shipped.reason in (Reason.DATA_DEPENDENT, Reason.HOST_READ):
+            assert (harvested.reason, harvested.family) == (shipped.reason, shipped.family)
+    assert Knowledge.load().judge(call, XLA).family in ("NRN201", "NRN202")
+
+
+def test_a_kernel_displaces_the_fact_that_there_is_none(tmp_path: Path) -> None:
+    call = OperatorCall("torchvision.roi_align.default", {"self": X}, (X,))
+    assert Knowledge.load().judge(call, XLA).family == "NRN401"
+    assert written(tmp_path, kernel(call.op)).judge(call, XLA).placement is Placement.NEURON
+    kept = written(tmp_path, kernel(call.op, kernel=False)).judge(call, XLA)
+    assert (kept.placement, kept.family) == (Placement.CPU, "NRN401")
+
+
+def test_a_custom_operator_that_the_backend_has_runs_there(tmp_path: Path) -> None:
+    call = OperatorCall("mine.twice.default", {"x": X}, (X,))
+    assert Knowledge.load().judge(call, EAGER).family == "NRN401"
+    found = written(tmp_path, kernel(call.op), backend="privateuse1").judge(call, EAGER)
+    assert (found.placement, found.reason) == (Placement.NEURON, Reason.REGISTERED)
+
+
+def test_what_raises_without_a_fallback_does_not_run_on_the_host(tmp_path: Path) -> None:
+    knowledge = written(tmp_path, kernel("aten.sin.default", kernel=False), backend="privateuse1", falls_back=False)
+    verdict = judged(knowledge, "aten.sin.default", EAGER)
+    assert (verdict.placement, verdict.reason, verdict.family) == (Placement.FAILS, Reason.RAISES, "NRN102")
+    assert verdict.evidence[0].note == "no kernel is registered, and no fallback to the host"
+
+
+def test_what_another_version_was_measured_to_do_is_of_medium_confidence(tmp_path: Path) -> None:
+    verdict = judged(written(tmp_path, kernel("aten.relu.default")), "aten.relu.default", XLA)
+    assert verdict.confidence is Confidence.MEDIUM
+    measured, registered = verdict.evidence[-2:]
+    assert (measured.kind, registered.kind) == (EvidenceKind.LOWERING, EvidenceKind.REGISTRY)
+    assert measured.source.startswith("torch_xla 2.9.0 (")
+    assert registered.source == "backend 9.9, torch 2.9.0, key XLA (overlay.toml)"
+    same = Harvest("xla", "xla", "torch-xla 2.9.0, torch 2.9.0", True, (kernel("aten.relu.default"),))
+    assert {row.confidence for row in joined(same, lowering_table("xla"), {}).rows} == {Confidence.HIGH}
+
+
+def test_an_overlay_does_not_change_with_the_tables_that_ship(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    knowledge = written(tmp_path, kernel("aten.relu.default"))
+    again = replace(knowledge, tables={"xla": OperatorTable(), "native": OperatorTable()})
+    assert judged(again, "aten.relu.default", XLA) == judged(knowledge, "aten.relu.default", XLA)
+
+
+def test_an_overlay_speaks_of_the_releases_of_its_torch(tmp_path: Path) -> None:
+    knowledge = written(tmp_path, kernel("aten.sin.default", kernel=False))
+    assert judged(knowledge, "aten.sin.default", XLA).placement is Placement.CPU
+    assert judged(knowledge, "aten.sin.default", replace(XLA, sdk="2.20")).placement is Placement.NEURON
 
 
 def test_of_several_overlays_the_first_decides(tmp_path: Path, overlay: Path) -> None:
@@ -178,9 +250,7 @@ def test_what_is_written_is_read_back(
 ) -> None:
     path = tmp_path_factory.mktemp("overlay") / "overlay.toml"
     missing = [op for op in missing if op not in registered]
-    path.write_text(
-        overlay_text(harvest(), Joined((), tuple(registered), tuple(missing), tuple(rows))), encoding="utf-8"
-    )
+    path.write_text(overlay_text(harvest(), Joined(tuple(registered), tuple(missing), tuple(rows))), encoding="utf-8")
     table = read_overlays([path]).rows
     assert [op for op in registered if table[op][0].placement is Placement.NEURON] == registered
     assert [op for op in missing if table[op][0].placement is Placement.CPU] == missing
@@ -196,17 +266,24 @@ def test_what_is_written_is_read_back(
     [
         (None, "no such overlay; write one with `neuronlint knowledge harvest`"),
         ("measured = [", "not valid TOML"),
-        ("measured = []", "[overlay] lacks frontend, execution, key, device, with, fallback"),
+        ("measured = []", "[overlay] lacks frontend, execution, sdk, key, device, with, fallback"),
         ("HEAD\n[[row]]\nop = 'a'", "row 1: the key 'placement' is missing"),
         ("HEAD\n[[row]]\nop = 'a'\nplacement = 'moon'\nreason = 'lowered'", "row 1: 'moon' is not a valid Placement"),
+        ("row = 1\nHEAD", "`row` is a list of tables"),
+        ("HEAD|frontend = 'xla'|frontend = 'moon'", "[overlay] frontend is one of 'native', 'xla', not 'moon'"),
+        ("HEAD|execution = ''|execution = 'eager'", "[overlay] execution is one of '', 'trace', 'lazy', not 'eager'"),
+        ("HEAD|sdk = '*'|sdk = 'new'", "[overlay] sdk: `new` is no range of SDK releases"),
+        ("HEAD|fallback = true|fallback = 'no'", "[overlay] fallback is true or false, not 'no'"),
         ("missing = [1]\nHEAD", "`missing` is a list of operators"),
     ],
 )
 def test_a_broken_overlay_names_the_file_and_the_way_out(tmp_path: Path, text: str | None, words: str) -> None:
     path = tmp_path / "broken.toml"
-    head = "[overlay]\nfrontend = 'xla'\nexecution = ''\nkey = 'XLA'\ndevice = 'xla'\nwith = 'x'\nfallback = true\n"
+    head = "[overlay]\nfrontend = 'xla'\nexecution = ''\nsdk = '*'\nkey = 'XLA'\ndevice = 'xla'\nwith = 'x'\n"
+    head += "fallback = true\n"
     if text is not None:
-        path.write_text(text.replace("HEAD", head))
+        form, before, after = (*text.split("|"), "", "")[:3]
+        path.write_text(form.replace("HEAD", head.replace(before, after)))
     with pytest.raises(KnowledgeError) as caught:
         Knowledge.load([path])
     assert str(caught.value).startswith(f"{path}: ")

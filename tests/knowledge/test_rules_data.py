@@ -28,6 +28,7 @@ FILES = {
     "hardware/chips.toml": "chips",
     "stacks/stacks.toml": "stacks",
     "operators/facts.toml": "facts",
+    "operators/backends.toml": "backends",
     "operators/xla-conditions.toml": "conditions",
     "operators/native-conditions.toml": "conditions",
 }

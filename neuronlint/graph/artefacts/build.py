@@ -94,15 +94,20 @@ class _Builder:
 
     def inlined(self, op: Operation, given: list[Value], depth: int) -> list[Value]:
         """The functions that an operation runs, in its place; names are each function's own."""
-        outer, returned = self.values, []
+        returned: list[Value] = []
         for name in op.calls:
             region = self.program.functions.get(name)
             if region is None:
                 raise TextError(f"`{name}` is called and not defined in this file", op.line, op.column)
-            self.values = {}
-            returned = self.run(region, given, depth + 1)
-        self.values = outer
+            returned = self.called(region, given, depth)
         return _matched(returned, op)
+
+    def called(self, region: Region, given: Sequence[Value], depth: int) -> list[Value]:
+        """What a function gives back; the names in it are its own."""
+        outer, self.values = self.values, {}
+        returned = self.run(region, given, depth + 1)
+        self.values = outer
+        return returned
 
     def control(self, op: Operation, given: list[Value], depth: int) -> list[Value]:
         """A loop or a choice: the operation itself, and all that it holds."""
@@ -116,10 +121,8 @@ class _Builder:
         for number, name in enumerate(op.calls):
             called = self.program.functions.get(name)
             if called is not None:
-                outer, self.values = self.values, {}
                 chosen = entering if op.name == "while" else entering[number : number + 1]
-                returned = self.run(called, chosen, depth + 1)
-                self.values = outer
+                returned = self.called(called, chosen, depth)
         return _matched(returned, op) if op.name == "assuming" else made
 
     def is_weight(self, op: Operation) -> bool:

@@ -29,7 +29,6 @@ _METADATA = re.compile(r'(source_file|source_line|stack_frame_id)=(?:"((?:[^"\\]
 _WINDOW = re.compile(r"(size|stride|lhs_dilate|rhs_dilate)=([\dx]+)")
 _NAMES = re.compile(r"%?([\w.\-$]+)")
 _TRIPS = re.compile(r"known_trip_count")
-_REST = re.compile(r"[^\n]*+")
 _DIM = re.compile(r"<=\s*\d+|\?|\d+")
 
 _RUN = (
@@ -124,7 +123,8 @@ class _Reader:
                 region.returns = op.results
         if not region.returns and region.operations:
             region.returns = region.operations[-1].results
-        cursor.at = _REST.match(cursor.text, cursor.at).end()  # type: ignore[union-attr] # execution_thread="…"
+        end = cursor.text.find("\n", cursor.at)  # behind the brace may stand execution_thread="…"
+        cursor.at = len(cursor.text) if end < 0 else end
         region.arguments = tuple(parameters[number] for number in sorted(parameters))
         region.operations = [op for op in region.operations if op.name != "parameter"]
         self.functions[head[2]] = region
