@@ -201,7 +201,8 @@ def test_without_watches_left_it_looks_by_itself(
 @pytest.mark.parametrize("hidden", [True, False])
 def test_ctrl_c_ends_with_0(folder: Path, hidden: bool) -> None:
     code = f"""if True:
-        import sys
+        import signal, sys
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job is given it ignored
         if {hidden}:
             sys.modules["watchfiles"] = None
         from neuronlint.watch import loop
