@@ -68,6 +68,22 @@ def run(command: Sequence[str], request: Any, env: Mapping[str, str], *, timeout
         return Ended(tuple(_lines(results)), stopped, process.returncode, tail.text())
 
 
+def attended(command: Sequence[str], env: Mapping[str, str], *, timeout: float, memory_gib: float) -> Ended:
+    """Runs a command on the terminal of this process, with the name of the file for its results added.
+
+    Limits as in `run`; what it prints goes where ours goes, so none is kept. Raises `OSError` as `run` does.
+    """
+    with tempfile.TemporaryDirectory(prefix="neuronlint-") as folder:
+        results = Path(folder) / "results.jsonl"
+        results.touch()
+        process = subprocess.Popen([*command, str(results)], start_new_session=True, env=dict(env))
+        try:
+            stopped = _watch(process, timeout, memory_gib)
+        finally:  # a Ctrl-C is ours to pass on
+            _kill(process)
+        return Ended(tuple(_lines(results)), stopped, process.returncode, "")
+
+
 def _ask(process: subprocess.Popen[bytes], request: bytes) -> None:
     """Writes the request; a process that died at once shows that in its exit code."""
     if process.stdin is not None:

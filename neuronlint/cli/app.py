@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "check": "report what does not run on the chip, at your own line",
+    "emulate": "run a migrated script on a device that is not there",
     "explain": "show a rule's page",
     "graph": "write the operator graph of a model",
     "knowledge": "what the tables cover",
+    "migrate": "rewrite scripts for CUDA so that they run on the chip",
     "ops": "show what is known of an operator on every stack",
     "rules": "list all rules",
     "version": "version of the tool and of its knowledge",

@@ -74,7 +74,7 @@ class SourceFile:
         """`walked` is what was made of the same text before; it takes no part in what is known of the file."""
         self.path = path
         self.text = text
-        self._module = module
+        self.module = module
         if walked is not None:
             self.tree, self.scopes = walked
         self.imported = Imports(path, project)
@@ -89,7 +89,7 @@ class SourceFile:
 
     @cached_property
     def tree(self) -> SourceTree:
-        return SourceTree(self.path, self.text, self._module)
+        return SourceTree(self.path, self.text, self.module)
 
     @cached_property
     def scopes(self) -> Scopes:

@@ -23,6 +23,7 @@ FILES = {
     "hlo/opcodes.toml": "opcodes",
     "hlo/custom_calls.toml": "custom_calls",
     "hlo/conditions.toml": "hlo_conditions",
+    "dtypes/autocast.toml": "autocast",
     "dtypes/dtypes.toml": "dtypes",
     "limits/limits.toml": "limits",
     "hardware/chips.toml": "chips",

@@ -22,7 +22,7 @@ class DeviceNameTest(SourceRule):
     code = "NRN715"
 
     def check(self, file: SourceFile, stack: Stack) -> Iterator[Finding]:
-        for test in _tests(file):
+        for test in device_tests(file):
             judged = None if is_aware(file, test) or _is_for_old(file, test) else _judged(file, test)
             if judged is not None:
                 severity, confidence = judged
@@ -51,7 +51,7 @@ def _stops(file: SourceFile, test: ast.expr) -> bool:
     return isinstance(file.tree.statement(test), (ast.Assert, ast.If))
 
 
-def _tests(file: SourceFile) -> Iterator[ast.expr]:
+def device_tests(file: SourceFile) -> Iterator[ast.expr]:
     """The comparisons of a device with CUDA's name."""
     for compare in file.tree.of(ast.Compare):
         sides = [compare.left, *compare.comparators]

@@ -1,0 +1,33 @@
+"""Imports that nothing uses any more once the rest is rewritten."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from neuronlint.migrate.operations import DropAlias, Operation, Remove
+
+
+def used(module: ast.Module) -> set[str]:
+    """The names that a module reads, and those that it exports."""
+    names = {node.id for node in ast.walk(module) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    for node in module.body:
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
+            names |= {str(item.value) for item in ast.walk(node.value) if isinstance(item, ast.Constant)}
+    return names
+
+
+def unused(module: ast.Module, before: set[str]) -> Iterator[Operation]:
+    """What takes the imports out whose names were used before and are not now."""
+    gone = before - used(module)
+    if not gone:
+        return
+    for node in ast.walk(module):
+        if not isinstance(node, (ast.Import, ast.ImportFrom)):
+            continue
+        bound = [alias.asname or alias.name.split(".")[0] for alias in node.names]
+        dropped = [name for name in bound if name in gone]
+        if dropped and len(dropped) == len(bound):
+            yield Remove(node)
+        else:
+            yield from (DropAlias(node, name) for name in dropped)

@@ -1,0 +1,255 @@
+"""Migrates the files of a project: codemods, round by round, until nothing is left that they change."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from neuronlint.collecting import paused
+from neuronlint.finding import Finding, Severity
+from neuronlint.migrate.change import Change, Codemod, Remark
+from neuronlint.migrate.codemods import CODEMODS, MARKERS
+from neuronlint.migrate.codemods.unused_imports import unused, used
+from neuronlint.migrate.documents import UnreadableError, Written, read_document
+from neuronlint.migrate.journey import Journey
+from neuronlint.migrate.lines import origins
+from neuronlint.migrate.operations import AddImport, After, Before, Operation
+from neuronlint.migrate.plan import Edit, FilePlan, Note
+from neuronlint.source.file import SourceFile
+from neuronlint.source.project import Project, from_disk
+from neuronlint.source_lane import check_tree, project_of, resolved
+
+ROUNDS = 12
+PASSES = 3
+"""How often the files of a project are gone through: what one of them holds may rest on another."""
+_WORDS = (
+    "cuda", "nccl", "amp", "float16", "pin_memory", "fused", "channels_last", "jit", ".compile", "backends", "fp16",
+    "tf32", "Generator", "torch.load", "torch.save", "TrainingArguments", "_precision", "_offload",
+)  # fmt: skip
+_ACCELERATED = ("cuda", "nccl", "torch_xla", "neuron", "accelerator")
+_FAMILIES = {"blocked": ("NRN4",), "person": ()}
+
+
+@dataclass(slots=True)
+class _File:
+    """One file on its way: `origins` are the lines of the original that its lines come from."""
+
+    path: str
+    document: Written
+    text: str
+    origins: list[int]
+    module: ast.Module
+    names: set[str]
+    edits: list[Edit] = field(default_factory=list)
+    notes: dict[tuple[str, int], Note] = field(default_factory=dict)
+    refused: set[tuple[str, str]] = field(default_factory=set)
+    changed: bool = False
+
+    def line(self, node: ast.AST) -> int:
+        number = getattr(node, "lineno", 1)
+        return self.origins[min(number, len(self.origins)) - 1]
+
+
+def migrate(files: Mapping[str, bytes], journey: Journey, packages: Iterable[str] = ()) -> list[FilePlan]:
+    """What becomes of files, by path; nothing is written and nothing of them is run.
+
+    `packages` are the folders that hold an `__init__.py`. A file that cannot be read or parsed is left as it is, with
+    a line that says why.
+    """
+    with paused():
+        return list(_migrated(files, journey, frozenset(packages)))
+
+
+def _migrated(files: Mapping[str, bytes], journey: Journey, packages: frozenset[str]) -> Iterator[FilePlan]:
+    opened: dict[str, _File] = {}
+    plans: dict[str, FilePlan] = {}
+    for path, data in files.items():
+        try:
+            opened[path] = _opened(path, data)
+        except UnreadableError as error:
+            plans[path] = FilePlan(path, data, data, problem=str(error))
+
+    def read(path: str) -> str | None:
+        return opened[path].text if path in opened else from_disk(path)
+
+    projects: dict[str, list[_File]] = {}
+    for path, file in opened.items():
+        projects.setdefault(project_of(path, packages), []).append(file)
+    for members in projects.values():
+        _project(members, journey, read)
+    plans |= _judged(opened, journey, read, packages)
+    for path in files:
+        yield plans[path]
+
+
+def _opened(path: str, data: bytes) -> _File:
+    document = read_document(path, data)
+    module = _parsed(path, document.text)
+    count = document.text.count("\n") + 1
+    return _File(path, document, document.text, list(range(1, count + 1)), module, used(module))
+
+
+def _parsed(path: str, text: str) -> ast.Module:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text, path)
+    except SyntaxError as error:
+        raise UnreadableError(f"{path}:{error.lineno or 1}: does not parse: {error.msg}; left as it is") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise UnreadableError(f"{path}: cannot be parsed: {error}; left as it is") from None
+
+
+Read = Callable[[str], str | None]
+
+
+def _project(files: Sequence[_File], journey: Journey, read: Read) -> None:
+    for _ in range(PASSES):
+        changed = [_through(file, journey, read, CODEMODS) for file in files if _holds(file, _WORDS)]
+        if not any(changed):
+            break
+    if not journey.is_native and any(_holds(file, _ACCELERATED) for file in files):
+        for file in files:
+            _through(file, journey, read, MARKERS)
+    for file in files:
+        if file.changed:
+            _apply(file, tuple(unused(file.module, file.names)))
+
+
+def _holds(file: _File, words: Iterable[str]) -> bool:
+    return any(word in file.text for word in words)
+
+
+def _through(file: _File, journey: Journey, read: Read, codemods: Sequence[Codemod]) -> bool:
+    """Makes all changes of these codemods in a file; whether there were any."""
+    changed = False
+    for _ in range(ROUNDS):
+        source = SourceFile(file.path, file.text, file.module, Project(read))
+        mine = replace(journey, traced=journey.is_traced(source))
+        found = [item for codemod in codemods for item in codemod(source, mine)]
+        changes = _compatible(file, [item for item in found if isinstance(item, Change)], journey.unsafe)
+        _remark(file, [item for item in found if isinstance(item, Remark)])
+        if not _made(file, changes):
+            _remark(file, found)  # what is left waits for consent
+            return changed
+        changed = True
+    return changed
+
+
+def _remark(file: _File, found: Iterable[Change | Remark]) -> None:
+    for item in found:
+        kind = item.kind if isinstance(item, Remark) else "consent"
+        if isinstance(item, Change) and item.safe:
+            continue
+        line = file.line(item.node)
+        file.notes.setdefault((item.pattern, line), Note(line, item.pattern, item.message, kind))
+
+
+def _compatible(file: _File, changes: Iterable[Change], unsafe: bool) -> list[Change]:
+    """The changes that can be made at once: none within the nodes of another. What is left comes in a later round."""
+    taken: list[tuple[tuple[int, int], tuple[int, int]]] = []
+    chosen = []
+    for change in changes:
+        spans = [_span(o) for o in change.operations if not isinstance(o, (AddImport, After, Before))]
+        free = not any(start < end_of and start_of < end for start, end in spans for start_of, end_of in taken)
+        refused = (change.pattern, ast.dump(change.node)) in file.refused
+        if free and not refused and (change.safe or unsafe):
+            taken += spans
+            chosen.append(change)
+    return chosen
+
+
+def _span(operation: Operation) -> tuple[tuple[int, int], tuple[int, int]]:
+    node = operation.node  # type: ignore[union-attr]
+    return (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or 0)
+
+
+def _made(file: _File, changes: Sequence[Change]) -> bool:
+    """Makes the changes, all at once or, where that breaks the file, each that by itself does not."""
+    if not changes:
+        return False
+    lines = [(file.line(change.node), change) for change in changes]
+    if _apply(file, tuple(o for change in changes for o in change.operations)):
+        _record(file, lines)
+        return True
+    for line, change in lines:
+        if _apply(file, change.operations):
+            _record(file, [(line, change)])
+            return True
+        file.refused.add((change.pattern, ast.dump(change.node)))
+        what = "cannot be rewritten here without breaking the file; change it by hand, and please report it"
+        file.notes.setdefault((change.pattern, line), Note(line, change.pattern, what))
+    return False
+
+
+def _record(file: _File, lines: Iterable[tuple[int, Change]]) -> None:
+    for line, change in lines:
+        kind = "safe" if change.safe else "unsafe"
+        file.edits.append(Edit(line, change.pattern, change.message, kind))
+        if change.left:
+            file.notes.setdefault((change.pattern, line), Note(line, change.pattern, change.left))
+
+
+def _apply(file: _File, operations: tuple[Operation, ...]) -> bool:
+    """Whether the operations could be made; where they leave no Python, the file is as it was."""
+    from neuronlint.migrate.rewriting import RewriteError, rewritten
+
+    if not operations:
+        return False
+    try:
+        text = rewritten(file.text, operations)
+        module = _parsed(file.path, text)
+    except (RewriteError, UnreadableError):
+        return False
+    if text == file.text:
+        return False
+    file.origins = origins(file.text.split("\n"), text.split("\n"), file.origins)
+    file.text, file.module, file.changed = text, module, True
+    return True
+
+
+# what remains
+
+
+def _judged(files: Mapping[str, _File], journey: Journey, read: Read, packages: frozenset[str]) -> dict[str, FilePlan]:
+    """The plans of all files: what the linter still finds in what they have become is left to a person."""
+    results = {path: check_tree(path, file.text, file.module, journey.stack, read) for path, file in files.items()}
+    left: dict[str, list[Finding]] = {}
+    for finding in resolved(results, packages):
+        if finding.span is not None:
+            left.setdefault(finding.span.path, []).append(finding)
+    return {path: _planned(file, left.get(path, [])) for path, file in files.items()}
+
+
+def _planned(file: _File, findings: Sequence[Finding]) -> FilePlan:
+    severe = [finding for finding in findings if finding.severity is not Severity.INFO]
+    for finding in severe:
+        if finding.span is None:
+            continue
+        line = file.origins[min(finding.span.line, len(file.origins)) - 1]
+        kind = "blocked" if finding.code.startswith("NRN4") and finding.severity is Severity.ERROR else "person"
+        said = f"{finding.message}{f'; {finding.help}' if finding.help else ''} ({finding.code})"
+        pattern = _pattern(finding.code)
+        file.notes.setdefault((pattern, line), Note(line, pattern, said, kind))
+    return FilePlan(
+        file.path,
+        file.document.data,
+        file.document.written(file.text, file.origins) if file.changed else file.document.data,
+        tuple(sorted(file.document.placed(file.edits), key=_order)),
+        tuple(sorted(file.document.placed(file.notes.values()), key=_order)),
+        errors=sum(finding.severity is Severity.ERROR for finding in severe),
+        warnings=sum(finding.severity is Severity.WARNING for finding in severe),
+    )
+
+
+def _order(item: Edit | Note) -> tuple[int, int, str, str]:
+    return item.cell, item.line, item.id, item.message
+
+
+def _pattern(code: str) -> str:
+    """The pattern of the catalogue that a rule reports, the rule's own code where it has none."""
+    from neuronlint.knowledge.checks import check
+
+    return next(iter(check(code).patterns), code)
