@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from neuronlint.collecting import paused
+from neuronlint.edits import Document, EditError, together
 from neuronlint.finding import Finding, Severity
 from neuronlint.migrate.change import Change, Codemod, Remark
-from neuronlint.migrate.codemods import CODEMODS, MARKERS
+from neuronlint.migrate.codemods import CODEMODS, LEFT, MARKERS
 from neuronlint.migrate.codemods.unused_imports import unused, used
 from neuronlint.migrate.documents import UnreadableError, Written, read_document
 from neuronlint.migrate.journey import Journey
@@ -21,15 +22,15 @@ from neuronlint.source.file import SourceFile
 from neuronlint.source.project import Project, from_disk
 from neuronlint.source_lane import check_tree, project_of, resolved
 
-ROUNDS = 12
+ROUNDS = 40
 PASSES = 3
 """How often the files of a project are gone through: what one of them holds may rest on another."""
 _WORDS = (
     "cuda", "nccl", "amp", "float16", "pin_memory", "fused", "channels_last", "jit", ".compile", "backends", "fp16",
     "tf32", "Generator", "torch.load", "torch.save", "TrainingArguments", "_precision", "_offload",
+    "accelerator", "inference_mode",
 )  # fmt: skip
 _ACCELERATED = ("cuda", "nccl", "torch_xla", "neuron", "accelerator")
-_FAMILIES = {"blocked": ("NRN4",), "person": ()}
 
 
 @dataclass(slots=True)
@@ -50,6 +51,10 @@ class _File:
     def line(self, node: ast.AST) -> int:
         number = getattr(node, "lineno", 1)
         return self.origins[min(number, len(self.origins)) - 1]
+
+    def of(self, finding: Finding) -> int:
+        """The line of the original that a finding is about."""
+        return self.origins[min(finding.span.line, len(self.origins)) - 1] if finding.span else 1
 
 
 def migrate(files: Mapping[str, bytes], journey: Journey, packages: Iterable[str] = ()) -> list[FilePlan]:
@@ -114,6 +119,11 @@ def _project(files: Sequence[_File], journey: Journey, read: Read) -> None:
         for file in files:
             _through(file, journey, read, MARKERS)
     for file in files:
+        if file.changed or _holds(file, _WORDS):
+            _mend(file, journey, read)
+        if "cuda" in file.text:
+            _through(file, journey, read, LEFT)
+    for file in files:
         if file.changed:
             _apply(file, tuple(unused(file.module, file.names)))
 
@@ -174,14 +184,26 @@ def _made(file: _File, changes: Sequence[Change]) -> bool:
     if _apply(file, tuple(o for change in changes for o in change.operations)):
         _record(file, lines)
         return True
-    for line, change in lines:
-        if _apply(file, change.operations):
-            _record(file, [(line, change)])
-            return True
-        file.refused.add((change.pattern, ast.dump(change.node)))
-        what = "cannot be rewritten here without breaking the file; change it by hand, and please report it"
-        file.notes.setdefault((change.pattern, line), Note(line, change.pattern, what))
-    return False
+    good = _sound(file, changes)
+    if not good or not _apply(file, tuple(o for change in good for o in change.operations)):
+        return False
+    _record(file, [(line, change) for line, change in lines if change in good])
+    return True
+
+
+def _sound(file: _File, changes: Sequence[Change]) -> list[Change]:
+    """The changes that leave Python behind, found by halves; the others are noted."""
+    if _tried(file, tuple(o for change in changes for o in change.operations)) is not None:
+        return list(changes)
+    if len(changes) > 1:
+        middle = len(changes) // 2
+        return [*_sound(file, changes[:middle]), *_sound(file, changes[middle:])]
+    (change,) = changes
+    file.refused.add((change.pattern, ast.dump(change.node)))
+    line = file.line(change.node)
+    what = "cannot be rewritten here without breaking the file; change it by hand, and please report it"
+    file.notes.setdefault((change.pattern, line), Note(line, change.pattern, what))
+    return []
 
 
 def _record(file: _File, lines: Iterable[tuple[int, Change]]) -> None:
@@ -194,19 +216,56 @@ def _record(file: _File, lines: Iterable[tuple[int, Change]]) -> None:
 
 def _apply(file: _File, operations: tuple[Operation, ...]) -> bool:
     """Whether the operations could be made; where they leave no Python, the file is as it was."""
+    tried = _tried(file, operations) if operations else None
+    if tried is None:
+        return False
+    _take(file, *tried)
+    return True
+
+
+def _tried(file: _File, operations: tuple[Operation, ...]) -> tuple[str, ast.Module] | None:
+    """What the operations make of a file; None where that is nothing new, or no Python."""
     from neuronlint.migrate.rewriting import RewriteError, rewritten
 
-    if not operations:
-        return False
     try:
         text = rewritten(file.text, operations)
-        module = _parsed(file.path, text)
+        return (text, _parsed(file.path, text)) if text != file.text else None
     except (RewriteError, UnreadableError):
+        return None
+
+
+def _take(file: _File, text: str, module: ast.Module) -> None:
+    file.origins = origins(file.text.split("\n"), text.split("\n"), file.origins)
+    file.text, file.module, file.changed = text, module, True
+
+
+# fixes of the linter's own
+
+
+def _mend(file: _File, journey: Journey, read: Read) -> None:
+    """Makes the fixes that the linter's rules know for what the file has become."""
+    for _ in range(ROUNDS):
+        found = check_tree(file.path, file.text, file.module, journey.stack, read).findings
+        fixable = [f for f in found if f.fix and f.fix.edits and (f.fix.safe or journey.unsafe) and not f.unless]
+        chosen = [fixable[place] for place in together([f.fix.edits for f in fixable if f.fix])]
+        if not chosen or not (_mended(file, chosen) or any(_mended(file, [finding]) for finding in chosen)):
+            return
+
+
+def _mended(file: _File, findings: Sequence[Finding]) -> bool:
+    """Whether the fixes of findings could be made, all of them."""
+    fixes = [(file.of(finding), finding.code, finding.message, finding.fix) for finding in findings if finding.fix]
+    edits = dict.fromkeys(edit for _, _, _, fix in fixes for edit in fix.edits)
+    try:
+        text = Document.read(file.text.encode()).edited(edits).decode()
+        module = _parsed(file.path, text)
+    except (EditError, UnreadableError, SyntaxError):
         return False
     if text == file.text:
         return False
-    file.origins = origins(file.text.split("\n"), text.split("\n"), file.origins)
-    file.text, file.module, file.changed = text, module, True
+    _take(file, text, module)
+    for line, code, message, fix in fixes:
+        file.edits.append(Edit(line, _pattern(code), f"{message}: {fix.message}", "safe" if fix.safe else "unsafe"))
     return True
 
 
@@ -226,10 +285,9 @@ def _judged(files: Mapping[str, _File], journey: Journey, read: Read, packages: 
 def _planned(file: _File, findings: Sequence[Finding]) -> FilePlan:
     severe = [finding for finding in findings if finding.severity is not Severity.INFO]
     for finding in severe:
-        if finding.span is None:
-            continue
-        line = file.origins[min(finding.span.line, len(file.origins)) - 1]
-        kind = "blocked" if finding.code.startswith("NRN4") and finding.severity is Severity.ERROR else "person"
+        line = file.of(finding)
+        kind = "consent" if finding.fix and not finding.fix.safe else "person"
+        kind = "blocked" if finding.code.startswith("NRN4") and finding.severity is Severity.ERROR else kind
         said = f"{finding.message}{f'; {finding.help}' if finding.help else ''} ({finding.code})"
         pattern = _pattern(finding.code)
         file.notes.setdefault((pattern, line), Note(line, pattern, said, kind))

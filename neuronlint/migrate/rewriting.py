@@ -102,8 +102,9 @@ class _Rewriter(cst.CSTTransformer):
 
     def _expression(self, operation: Operation, original: cst.BaseExpression, now: cst.BaseExpression) -> Any:
         if isinstance(operation, Replace):
-            new = cst.parse_expression(operation.text, config=self._config)
-            return new.with_changes(lpar=now.lpar, rpar=now.rpar) if now.lpar else new
+            lines = "\n" in operation.text  # what takes several lines stands in brackets, its own or those around it
+            new = cst.parse_expression(f"({operation.text})" if lines else operation.text, config=self._config)
+            return new.with_changes(lpar=now.lpar, rpar=now.rpar) if now.lpar or lines else new
         if isinstance(now, cst.Call) and isinstance(original, cst.Call):
             return self._call(operation, original, now)
         if isinstance(operation, DropEntry) and isinstance(now, cst.Dict) and isinstance(original, cst.Dict):

@@ -8,12 +8,14 @@ from neuronlint.migrate.operations import AddImport, Operation
 from neuronlint.source.file import SourceFile
 from neuronlint.source.tree import position
 
-_LONG = 100_000
-
 
 def text_of(file: SourceFile, node: ast.AST) -> str:
-    """A node's own text, whole."""
-    return file.tree.segment(node, _LONG)
+    """A node's own text, whole: its lines, comments between them and all."""
+    span = file.tree.span(node)
+    lines = list(file.tree.lines[span.line - 1 : span.end_line])
+    lines[-1] = lines[-1][: span.end_column - 1]
+    lines[0] = lines[0][span.column - 1 :]
+    return "\n".join(lines)
 
 
 def torch_in(file: SourceFile) -> tuple[str, tuple[Operation, ...]]:

@@ -29,6 +29,7 @@ FILES = {
     "hardware/chips.toml": "chips",
     "stacks/stacks.toml": "stacks",
     "operators/facts.toml": "facts",
+    "migrate/remaining.toml": "remaining",
     "operators/backends.toml": "backends",
     "operators/xla-conditions.toml": "conditions",
     "operators/native-conditions.toml": "conditions",

@@ -17,6 +17,7 @@ from neuronlint.migrate.codemods import (
     pinned_memory,
     pipelines,
     process_group,
+    remaining,
     step_markers,
     switches,
     torchscript,
@@ -55,7 +56,11 @@ CODEMODS: tuple[Codemod, ...] = (
     devices.integers,
     devices.names,
     devices.tests,
+    availability.accelerator,
+    availability.inference_mode,
     availability.availability,
 )
 MARKERS: tuple[Codemod, ...] = (step_markers.step_markers,)
 """What is added once the rest stands: where a step ends."""
+LEFT: tuple[Codemod, ...] = (remaining.remaining,)
+"""What is said of names that stay."""

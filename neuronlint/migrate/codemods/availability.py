@@ -9,7 +9,7 @@ from neuronlint.migrate.change import Change, Remark
 from neuronlint.migrate.codemods.truth import settled
 from neuronlint.migrate.journey import Journey
 from neuronlint.migrate.operations import Replace
-from neuronlint.migrate.spelling import in_order, text_of, torch_in
+from neuronlint.migrate.spelling import in_order, text_of, torch_in, torch_xla_in
 from neuronlint.source.file import SourceFile
 
 _HALF = ("float16", "half", "fp16", "bfloat16", "bf16")
@@ -39,3 +39,32 @@ def bfloat16_support(file: SourceFile, journey: Journey) -> Iterator[Change | Re
 
 def _is_type(file: SourceFile, node: ast.expr) -> bool:
     return text_of(file, node).strip("\"'").rpartition(".")[2] in _HALF
+
+
+def accelerator(file: SourceFile, journey: Journey) -> Iterator[Change | Remark]:
+    """`torch.accelerator` on PyTorch/XLA, which it knows nothing of."""
+    if journey.is_native or "accelerator" not in file.text:
+        return
+    for call in in_order(file.names.calls("torch.accelerator.is_available")):
+        what = "always holds: PyTorch/XLA has a device, a CPU under PJRT_DEVICE=CPU"
+        yield Change("DEV016", call, what, settled(file, call, True))
+    xla, imports = torch_xla_in(file)
+    for call in in_order(file.names.calls("torch.accelerator.current_accelerator")):
+        up = file.tree.parent(call)
+        if isinstance(up, ast.Attribute) and up.attr == "type":
+            yield Change("DEV016", call, 'is `"xla"`', (Replace(up, '"xla"'), *imports))
+        else:
+            yield Change("DEV016", call, f"is `{xla}.device()`", (Replace(call, f"{xla}.device()"), *imports))
+    for call in in_order(file.names.calls("torch.accelerator.synchronize")):
+        yield Change("DEV016", call, f"is `{xla}.sync(wait=True)`", (Replace(call, f"{xla}.sync(wait=True)"), *imports))
+
+
+def inference_mode(file: SourceFile, journey: Journey) -> Iterator[Change | Remark]:
+    """`torch.inference_mode()` and lazy tensors do not go together."""
+    if journey.is_native or "inference_mode" not in file.text:
+        return
+    for call in in_order(file.names.calls("torch.inference_mode")):
+        if not call.args and not call.keywords:
+            torch, imports = torch_in(file)
+            what = f"is `{torch}.no_grad()`: tensors of inference mode and lazy ones do not go together"
+            yield Change("EV001", call, what, (Replace(call.func, f"{torch}.no_grad"), *imports))

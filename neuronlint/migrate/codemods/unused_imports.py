@@ -19,15 +19,23 @@ def used(module: ast.Module) -> set[str]:
 
 def unused(module: ast.Module, before: set[str]) -> Iterator[Operation]:
     """What takes the imports out whose names were used before and are not now."""
-    gone = before - used(module)
-    if not gone:
-        return
+    now = used(module)
+    gone = before - now
     for node in ast.walk(module):
         if not isinstance(node, (ast.Import, ast.ImportFrom)):
             continue
         bound = [alias.asname or alias.name.split(".")[0] for alias in node.names]
-        dropped = [name for name in bound if name in gone]
+        cudas = _is_cudas(node)
+        dropped = [name for name in bound if name in gone or (cudas and name not in now)]
         if dropped and len(dropped) == len(bound):
             yield Remove(node)
         else:
             yield from (DropAlias(node, name) for name in dropped)
+
+
+def _is_cudas(node: ast.Import | ast.ImportFrom) -> bool:
+    """Whether all that a statement imports is of CUDA alone."""
+    module = f"{node.module}." if isinstance(node, ast.ImportFrom) and node.module else ""
+    names = [f"{module}{alias.name}" for alias in node.names if alias.asname or module]
+    alone = len(names) == len(node.names)
+    return alone and all(name.startswith(("torch.cuda", "torch.backends.cudnn")) for name in names)
