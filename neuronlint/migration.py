@@ -7,6 +7,7 @@ from pathlib import Path
 
 from neuronlint.config import load
 from neuronlint.discovery import discover
+from neuronlint.errors import ConfigurationError
 from neuronlint.migrate import Journey, migrate
 from neuronlint.migrate.plan import Plan
 from neuronlint.stack import resolve
@@ -21,6 +22,7 @@ class Options:
 
     paths: tuple[str, ...]
     to: str = "native"
+    origin: str = ""
     unsafe: bool = False
 
 
@@ -34,6 +36,8 @@ class Outcome:
 
 def run(options: Options) -> Outcome:
     """Reads the files of the paths and plans their migration; nothing is written. Raises `ConfigurationError`."""
+    if options.origin == options.to:
+        raise ConfigurationError("--from xla and --to xla are one stack; --to native is the other")
     settings = load(Path.cwd())
     found = discover(options.paths, settings.exclude)
     problems = list(found.problems)
@@ -45,7 +49,7 @@ def run(options: Options) -> Outcome:
             problems.append(f"{file.path}: cannot be read: {error.strerror or error}")
     trains = any(word in data for data in files.values() for word in _TRAINS)
     stack = resolve(_TARGETS[options.to], options.to, mode="training" if trains else "inference").stack
-    journey = Journey(options.to, stack, unsafe=options.unsafe)
+    journey = Journey(options.to, stack, options.origin, unsafe=options.unsafe)
     plans = migrate(files, journey, found.packages)
     problems += [plan.problem for plan in plans if plan.problem]
     return Outcome(Plan(options.to, str(stack), tuple(plans)), tuple(problems))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--to", type=click.Choice(["native", "xla"]), default="native", show_default=True)
+@click.option("--from", "origin", type=click.Choice(["cuda", "xla"]), help="[default: whatever is found]")
 @click.option("--write", "writes", is_flag=True, help="change the files")
 @click.option("--check", "checks", is_flag=True, help="show no diff; exit with 1 where a file would change")
 @click.option(
@@ -28,9 +29,10 @@ if TYPE_CHECKING:
 @click.option("--unsafe-fixes", is_flag=True, help="also change what alters the data seen or the numerics")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
-    paths: tuple[str, ...], to: str, writes: bool, checks: bool, output: Path | None, unsafe_fixes: bool, form: str
-) -> int:
-    """Rewrite scripts for CUDA so that they run on the chip: a plan first, then the diff.
+    paths: tuple[str, ...], to: str, origin: str | None, writes: bool, checks: bool, output: Path | None,
+    unsafe_fixes: bool, form: str,
+) -> int:  # fmt: skip
+    """Rewrite scripts for CUDA, or for PyTorch/XLA, so that they run on the chip: a plan first, then the diff.
 
     Safe changes are made by themselves; what alters the data or the numerics beyond what the chip forces waits for
     --unsafe-fixes, and what a person must decide is a note of the plan. Nothing of the scripts is run. Exit code: 0
@@ -41,7 +43,7 @@ def command(
 
     if sum((writes, checks, output is not None)) > 1:
         raise ConfigurationError("--write, --check and --output each say what is done with the result; choose one")
-    outcome = run(Options(paths, to, unsafe=unsafe_fixes))
+    outcome = run(Options(paths, to, origin or "", unsafe=unsafe_fixes))
     for problem in outcome.problems:
         complain(problem)
     plan = outcome.plan

@@ -11,7 +11,7 @@ from neuronlint.collecting import paused
 from neuronlint.edits import Document, EditError, together
 from neuronlint.finding import Finding, Severity
 from neuronlint.migrate.change import Change, Codemod, Remark
-from neuronlint.migrate.codemods import CODEMODS, LEFT, MARKERS
+from neuronlint.migrate.codemods import CODEMODS, FROM_XLA, LEFT, MARKERS
 from neuronlint.migrate.codemods.unused_imports import unused, used
 from neuronlint.migrate.documents import UnreadableError, Written, read_document
 from neuronlint.migrate.journey import Journey
@@ -28,7 +28,7 @@ PASSES = 3
 _WORDS = (
     "cuda", "nccl", "amp", "float16", "pin_memory", "fused", "channels_last", "jit", ".compile", "backends", "fp16",
     "tf32", "Generator", "torch.load", "torch.save", "TrainingArguments", "_precision", "_offload",
-    "accelerator", "inference_mode",
+    "accelerator", "inference_mode", "torch_xla",
 )  # fmt: skip
 _ACCELERATED = ("cuda", "nccl", "torch_xla", "neuron", "accelerator")
 
@@ -111,8 +111,9 @@ Read = Callable[[str], str | None]
 
 
 def _project(files: Sequence[_File], journey: Journey, read: Read) -> None:
+    chosen = {"cuda": CODEMODS, "xla": FROM_XLA}.get(journey.origin, (*FROM_XLA, *CODEMODS))
     for _ in range(PASSES):
-        changed = [_through(file, journey, read, CODEMODS) for file in files if _holds(file, _WORDS)]
+        changed = [_through(file, journey, read, chosen) for file in files if _holds(file, _WORDS)]
         if not any(changed):
             break
     if not journey.is_native and any(_holds(file, _ACCELERATED) for file in files):

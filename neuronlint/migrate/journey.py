@@ -14,12 +14,13 @@ _TRACERS = ("torch.jit.trace", "torch_neuronx.trace", "torch.jit.load")
 class Journey:
     """`to` is the frontend; `unsafe` lets changes of data and numerics in.
 
-    `traced` says that a file compiles its module ahead of time on PyTorch/XLA: model and batches stay on the CPU.
+    `origin` is cuda or xla, both where it is empty. `traced` says that a file compiles its module ahead of time on
+    PyTorch/XLA: model and batches stay on the CPU.
     """
 
     to: str
     stack: Stack
-    origin: str = "cuda"
+    origin: str = ""
     unsafe: bool = False
     traced: bool = False
 

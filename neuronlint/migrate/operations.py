@@ -70,6 +70,13 @@ class Unwrap:
 
 
 @dataclass(frozen=True, slots=True)
+class UnwrapWith:
+    """A `with` whose body stays."""
+
+    node: ast.With
+
+
+@dataclass(frozen=True, slots=True)
 class After:
     """A statement put behind another one, in the same block."""
 
@@ -101,6 +108,6 @@ class AddImport:
 
 
 Operation = (
-    Replace | Remove | SetArgument | RenameArgument | DropArgument | DropEntry | DropDecorator | Unwrap | After | Before
-    | DropAlias | AddImport
+    Replace | Remove | SetArgument | RenameArgument | DropArgument | DropEntry | DropDecorator | Unwrap | UnwrapWith
+    | After | Before | DropAlias | AddImport
 )  # fmt: skip

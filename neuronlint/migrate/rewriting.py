@@ -23,6 +23,7 @@ from neuronlint.migrate.operations import (
     Replace,
     SetArgument,
     Unwrap,
+    UnwrapWith,
 )
 
 Item = TypeVar("Item", cst.Arg, cst.DictElement | cst.StarredDictElement, cst.ImportAlias)
@@ -79,7 +80,7 @@ class _Rewriter(cst.CSTTransformer):
             place = _place(lines, operation.node)
             if isinstance(operation, _ON_EXPRESSIONS):
                 self._expressions.setdefault(place, []).append(operation)
-            elif isinstance(operation.node, (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.FunctionDef)):
+            elif isinstance(operation.node, (ast.If, ast.For, ast.While, ast.With, ast.Try)):
                 self._compound.setdefault(place[:2], []).append(operation)
             else:
                 self._small.setdefault(place, []).append(operation)
@@ -213,6 +214,9 @@ class _Rewriter(cst.CSTTransformer):
         return self._around(original_node, updated_node)
 
     def leave_With(self, original_node: cst.With, updated_node: cst.With) -> Any:
+        operations = self._compound.get(self._at(original_node)[:2], ())
+        if any(isinstance(operation, UnwrapWith) for operation in operations):
+            return _unwrapped(updated_node)
         return self._around(original_node, updated_node)
 
     def leave_Try(self, original_node: cst.Try, updated_node: cst.Try) -> Any:
@@ -290,8 +294,8 @@ def _appended(call: cst.Call, new: cst.Arg) -> cst.Call:
     return call.with_changes(args=[*rest, last, new.with_changes(whitespace_after_arg=end)])
 
 
-def _unwrapped(node: cst.If) -> Any:
-    """The body of an `if` as statements of the block around it."""
+def _unwrapped(node: cst.If | cst.With) -> Any:
+    """The body of an `if` or a `with` as statements of the block around it."""
     if isinstance(node.body, cst.SimpleStatementSuite):
         line = cst.SimpleStatementLine(node.body.body, node.leading_lines, node.body.trailing_whitespace)
         return cst.FlattenSentinel([line])

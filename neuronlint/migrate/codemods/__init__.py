@@ -11,6 +11,7 @@ from neuronlint.migrate.codemods import (
     cuda_calls,
     devices,
     distributed,
+    from_xla,
     grad_scaler,
     half_precision,
     options,
@@ -60,6 +61,15 @@ CODEMODS: tuple[Codemod, ...] = (
     availability.inference_mode,
     availability.availability,
 )
+FROM_XLA: tuple[Codemod, ...] = (
+    from_xla.optimizers,
+    from_xla.loaders,
+    from_xla.markers,
+    from_xla.ranks,
+    from_xla.others,
+    from_xla.devices,
+)
+"""From PyTorch/XLA to TorchNeuron."""
 MARKERS: tuple[Codemod, ...] = (step_markers.step_markers,)
 """What is added once the rest stands: where a step ends."""
 LEFT: tuple[Codemod, ...] = (remaining.remaining,)

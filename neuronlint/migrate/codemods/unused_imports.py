@@ -38,4 +38,4 @@ def _is_cudas(node: ast.Import | ast.ImportFrom) -> bool:
     module = f"{node.module}." if isinstance(node, ast.ImportFrom) and node.module else ""
     names = [f"{module}{alias.name}" for alias in node.names if alias.asname or module]
     alone = len(names) == len(node.names)
-    return alone and all(name.startswith(("torch.cuda", "torch.backends.cudnn")) for name in names)
+    return alone and all(name.startswith(("torch.cuda", "torch.backends.cudnn", "torch_xla")) for name in names)
