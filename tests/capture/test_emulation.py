@@ -76,7 +76,8 @@ def test_a_new_shape_after_the_warm_up_is_found(emulate: Emulate) -> None:
     source = """
     layer = nn.Linear(4, 4).to("neuron")
     optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
-    for size in (8, 8, 8, 3, 8):
+    for step, size in enumerate((8, 8, 8, 3, 8)):
+        (torch.ones(2, device="neuron") * step).div_(step + 1)
         optimizer.zero_grad()
         layer(torch.randn(size, 4).to("neuron")).sum().backward()
         optimizer.step()
@@ -126,6 +127,7 @@ def test_the_names_of_the_device(emulate: Emulate) -> None:
     print(x.device, x.is_cpu, torch.tensor([1.0], device="neuron").device, torch.zeros_like(x).device)
     print(torch.accelerator.is_available(), torch.accelerator.current_accelerator(), torch.neuron.is_available())
     print(torch.accelerator.device_count(), x.sum().item(), x.cpu().device, x.to("cpu").numpy().shape, x.tolist())
+    print(f"{x.sum():.2f} {x.sum().item():.1f}", len(x), float(x.sum()), bool(x.sum() > 1), [row.shape for row in x][0])
     torch.accelerator.synchronize()
     torch.neuron.empty_cache()
     print(torch.neuron.memory_allocated() >= 24, x.neuron() is x, nn.Linear(2, 2).neuron().weight.device)
@@ -142,6 +144,7 @@ def test_the_names_of_the_device(emulate: Emulate) -> None:
         "neuron:0 False neuron:0 neuron:0",
         "True neuron True",
         "1 6.0 cpu (2, 3) [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]",
+        "6.00 6.0 2 6.0 True torch.Size([3])",
         "True True neuron:0",
         "Linear",
         "['aten::exp'] []",

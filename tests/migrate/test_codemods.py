@@ -100,6 +100,13 @@ def test_a_branch_of_cuda_that_is_an_elif() -> None:
     assert after(text, "xla") == wanted
 
 
+def test_an_index_that_is_a_device_stays_one() -> None:
+    text = "import torch\n\ndevice = torch.device('cuda')\na.cuda(device)\na.cuda(args.device)\na.cuda(rank)\n"
+    assert after(text).splitlines()[3:] == [
+        "a.to(device)", "a.to(args.device)", 'a.to(torch.device("neuron", rank))',
+    ]  # fmt: skip
+
+
 def test_a_scaler_that_a_function_is_given_is_switched_off_not_taken_out() -> None:
     text = "import torch\n\nscaler = torch.amp.GradScaler('cuda')\nrun(scaler)\n"
     assert "torch.amp.GradScaler('neuron', enabled=False)" in after(text) or "enabled=False" in after(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -163,15 +164,23 @@ class Record:
 
 
 def _key(func: Any, args: Any, kwargs: Any) -> Any:
-    """What a compiled graph depends on of a call: its operator, and shapes and types."""
+    """What a compiled operator depends on of a call: shapes, types, sizes and dimensions; numbers that it computes with
+    are data."""
+    numbers = _numbers(func)
 
     def of(value: Any) -> Any:
         if isinstance(value, torch.Tensor):
             return tuple(value.shape), value.dtype
         if isinstance(value, (list, tuple)):
             return tuple(of(item) for item in value)
-        if isinstance(value, float):
-            return float  # a changing rate is data
         return value if isinstance(value, (int, str, bool, torch.dtype)) else type(value)
 
-    return func, of(args), tuple((name, of(value)) for name, value in sorted(kwargs.items()))
+    given = tuple(None if place in numbers else of(value) for place, value in enumerate(args))
+    return func, given, tuple((name, of(value)) for name, value in sorted(kwargs.items()) if name not in numbers)
+
+
+@cache
+def _numbers(func: Any) -> frozenset[int | str]:
+    """The places and names of an operator's arguments that take a number to compute with."""
+    arguments = enumerate(func._schema.arguments)
+    return frozenset(key for place, item in arguments if "number" in str(item.type) for key in (place, item.name))

@@ -49,6 +49,9 @@ class NeuronTensor(torch.Tensor):
         text = repr(self.raw.detach())
         return f"{text[:-1]}, device='{NAME}:0')" if text.endswith(")") else text
 
+    def __format__(self, spec: str) -> str:
+        return str(self.item().__format__(spec)) if self.dim() == 0 else object.__format__(self, spec)
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Saved as a tensor of the CPU: the device holds no memory of its own here."""
         return self.raw.__reduce_ex__(protocol)

@@ -11,10 +11,11 @@ from neuronlint.migrate.operations import DropArgument, Operation, Replace, SetA
 from neuronlint.migrate.spelling import grouped, in_order, text_of, torch_in, torch_xla_in
 from neuronlint.source.cuda_places import indexes, places
 from neuronlint.source.cuda_sinks import use_of
-from neuronlint.source.cuda_tests import AVAILABLE, is_cuda
+from neuronlint.source.cuda_tests import AVAILABLE, is_cuda, names_device
 from neuronlint.source.file import SourceFile
+from neuronlint.source.kinds import Kind
 from neuronlint.source.rules.device_name_test import device_tests
-from neuronlint.source.tree import constant, keyword
+from neuronlint.source.tree import constant, dotted, keyword
 
 
 def moves(file: SourceFile, journey: Journey) -> Iterator[Change | Remark]:
@@ -50,6 +51,8 @@ def _target(file: SourceFile, journey: Journey, index: ast.expr | None) -> tuple
         return '"neuron"', ()
     if isinstance(value, int):
         return f'"neuron:{value}"', ()
+    if file.kinds.of(index) & Kind.DEVICE or names_device(dotted(index).rpartition(".")[2]):
+        return text_of(file, index), ()
     torch, imports = torch_in(file)
     return f'{torch}.device("neuron", {text_of(file, index)})', imports
 
