@@ -175,12 +175,17 @@ def _key(func: Any, args: Any, kwargs: Any) -> Any:
             return tuple(of(item) for item in value)
         return value if isinstance(value, (int, str, bool, torch.dtype)) else type(value)
 
-    given = tuple(None if place in numbers else of(value) for place, value in enumerate(args))
-    return func, given, tuple((name, of(value)) for name, value in sorted(kwargs.items()) if name not in numbers)
+    def is_data(place: int | str, value: Any) -> bool:
+        return place in numbers and not isinstance(value, torch.Tensor)
+
+    given = tuple(None if is_data(place, value) else of(value) for place, value in enumerate(args))
+    named = sorted(kwargs.items())
+    return func, given, tuple((name, of(value)) for name, value in named if not is_data(name, value))
 
 
 @cache
 def _numbers(func: Any) -> frozenset[int | str]:
-    """The places and names of an operator's arguments that take a number to compute with."""
+    """The places and names of an operator's arguments that take a number to compute with, or a tensor in its place."""
     arguments = enumerate(func._schema.arguments)
-    return frozenset(key for place, item in arguments if "number" in str(item.type) for key in (place, item.name))
+    kinds = ("number", "Optional[number]", "Tensor")
+    return frozenset(key for place, item in arguments if str(item.type) in kinds for key in (place, item.name))
