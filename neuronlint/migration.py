@@ -24,6 +24,7 @@ class Options:
     to: str = "native"
     origin: str = ""
     unsafe: bool = False
+    annotate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def run(options: Options) -> Outcome:
             problems.append(f"{file.path}: cannot be read: {error.strerror or error}")
     trains = any(word in data for data in files.values() for word in _TRAINS)
     stack = resolve(_TARGETS[options.to], options.to, mode="training" if trains else "inference").stack
-    journey = Journey(options.to, stack, options.origin, unsafe=options.unsafe)
+    journey = Journey(options.to, stack, options.origin, unsafe=options.unsafe, annotate=options.annotate)
     plans = migrate(files, journey, found.packages)
     problems += [plan.problem for plan in plans if plan.problem]
     return Outcome(Plan(options.to, str(stack), tuple(plans)), tuple(problems))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from neuronlint.collecting import paused
 from neuronlint.edits import Document, EditError, together
 from neuronlint.finding import Finding, Severity
+from neuronlint.migrate.annotate import annotated
 from neuronlint.migrate.change import Change, Codemod, Remark
 from neuronlint.migrate.codemods import CODEMODS, FROM_XLA, LEFT, MARKERS
 from neuronlint.migrate.codemods.unused_imports import unused, used
@@ -23,6 +24,9 @@ from neuronlint.source.project import Project, from_disk
 from neuronlint.source_lane import check_tree, project_of, resolved
 
 ROUNDS = 40
+CUDA_ONLY = "NRN703"
+ANNOTATION = "NRN921"
+"""The rule that finds the comments which notes become: no note of its own."""
 PASSES = 3
 """How often the files of a project are gone through: what one of them holds may rest on another."""
 _WORDS = (
@@ -280,18 +284,24 @@ def _judged(files: Mapping[str, _File], journey: Journey, read: Read, packages: 
     for finding in resolved(results, packages):
         if finding.span is not None:
             left.setdefault(finding.span.path, []).append(finding)
-    return {path: _planned(file, left.get(path, [])) for path, file in files.items()}
+    return {path: _planned(file, left.get(path, []), journey.annotate) for path, file in files.items()}
 
 
-def _planned(file: _File, findings: Sequence[Finding]) -> FilePlan:
-    severe = [finding for finding in findings if finding.severity is not Severity.INFO]
+def _planned(file: _File, findings: Sequence[Finding], annotate: bool) -> FilePlan:
+    severe = [f for f in findings if f.severity is not Severity.INFO and f.code != ANNOTATION]
     for finding in severe:
         line = file.of(finding)
+        if finding.code == CUDA_ONLY and any(note.line == line for note in file.notes.values()):
+            continue  # what is left of torch.cuda is told by its own pattern
         kind = "consent" if finding.fix and not finding.fix.safe else "person"
         kind = "blocked" if finding.code.startswith("NRN4") and finding.severity is Severity.ERROR else kind
         said = f"{finding.message}{f'; {finding.help}' if finding.help else ''} ({finding.code})"
         pattern = _pattern(finding.code)
         file.notes.setdefault((pattern, line), Note(line, pattern, said, kind))
+    if annotate and file.notes:
+        text = annotated(file.text, file.module, file.notes.values(), file.origins)
+        if text != file.text and ast.dump(_parsed(file.path, text)) == ast.dump(file.module):
+            _take(file, text, file.module)
     return FilePlan(
         file.path,
         file.document.data,

@@ -15,7 +15,7 @@ class Journey:
     """`to` is the frontend; `unsafe` lets changes of data and numerics in.
 
     `origin` is cuda or xla, both where it is empty. `traced` says that a file compiles its module ahead of time on
-    PyTorch/XLA: model and batches stay on the CPU.
+    PyTorch/XLA: model and batches stay on the CPU. `annotate` puts notes into the code as comments.
     """
 
     to: str
@@ -23,6 +23,7 @@ class Journey:
     origin: str = ""
     unsafe: bool = False
     traced: bool = False
+    annotate: bool = False
 
     @property
     def device(self) -> str:

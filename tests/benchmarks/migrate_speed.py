@@ -60,9 +60,8 @@ def main() -> None:
     migration(dict(list(files.items())[:1]), given.to, packages)  # what is imported and read once
     ours, theirs = migration(files, given.to, packages), codemod(files)
     lines = sum(data.count(b"\n") for data in files.values())
-    print(
-        f"{len(files)} files, {lines} lines: migration {ours:.1f} s, one codemod {theirs:.1f} s: {theirs / ours:.1f} times"
-    )
+    print(f"{len(files)} files, {lines} lines: migration {ours:.1f} s, one codemod {theirs:.1f} s")
+    print(f"{theirs / ours:.1f} times sooner")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 from collections.abc import Callable
@@ -126,3 +127,42 @@ def test_usage(run: Run, script: Path, arguments: tuple[str, ...], words: str) -
     code, _, err = run("migrate", *arguments)
     assert code == 2
     assert words in err
+
+
+def test_notes_as_comments(run: Run, script: Path) -> None:
+    run("migrate", "train.py", "--write", "--annotate")
+    lines = script.read_text().splitlines()
+    assert lines[5].startswith("    # TODO(neuronlint SYNC005): the branch on `loss > 0` waits for the device")
+    assert "\n".join([*lines[:5], *lines[6:], ""]) == NATIVE
+    once = script.read_text()
+    assert run("migrate", "train.py", "--write", "--annotate")[0] == 1
+    assert script.read_text() == once
+    code, out, _ = run("check", "train.py", "--select", "NRN921", "--format", "concise")
+    assert code == 0
+    assert out.startswith("train.py:6:5: warning[NRN921] a note of the migration is open: the branch on `loss > 0`")
+
+
+def test_a_note_on_a_line_of_a_longer_statement_stands_above_it(run: Run) -> None:
+    Path("a.py").write_text(
+        "import torch\n\n\n@decorated\ndef f(x):\n    y = (\n        1,\n        torch.cuda.Event(),\n    )\n"
+        "    return x.cuda()\n"
+    )
+    run("migrate", "a.py", "--write", "--annotate")
+    lines = Path("a.py").read_text().splitlines()
+    assert lines[5].startswith("    # TODO(neuronlint CUDA004): `torch.cuda.Event`: time with")
+    assert lines[6] == "    y = ("
+
+
+def test_hunk_by_hunk(run: Run, script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\ny\n"))
+    code, out, _ = run("migrate", "train.py", "--interactive")
+    assert code == 1
+    assert out.count("make this change?") == 2
+    assert '-model = torch.nn.Linear(2, 2).cuda()\n+model = torch.nn.Linear(2, 2).to("neuron")\n' in out
+    assert script.read_text() == SCRIPT.replace("x.cuda()", 'x.to("neuron")')
+    monkeypatch.setattr("sys.stdin", io.StringIO("q\n"))
+    run("migrate", "train.py", "--interactive")
+    assert script.read_text() == SCRIPT.replace("x.cuda()", 'x.to("neuron")')
+    monkeypatch.setattr("sys.stdin", io.StringIO("a\n"))
+    run("migrate", "train.py", "--interactive")
+    assert script.read_text() == NATIVE

@@ -120,4 +120,5 @@ RULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "NRN820": ("work_after_marker", ("torch_xla",)),
     "NRN821": ("batch_upload", (".backward(", "scaler(",)),
     "NRN822": ("fork_after_device", ("num_workers",)),
+    "NRN921": ("migration_note", ("TODO(neuronlint",)),
 }  # fmt: skip
