@@ -4,24 +4,39 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from neuronlint.capture import process
-from neuronlint.capture.interpreter import environment
+from neuronlint.capture.interpreter import interpreter
 from neuronlint.errors import ConfigurationError
 from neuronlint.limits import Limits
 from neuronlint.stack import Stack
 
+_NEEDS = {
+    "native": "the emulated device needs torch 2.13 or newer",
+    "xla": "scripts for PyTorch/XLA need torch_xla",
+}
+_SWITCHES: Mapping[str, Mapping[str, str]] = {
+    "native": {},
+    "xla": {"PJRT_DEVICE": "CPU", "XLA_DISABLE_FUNCTIONALIZATION": "1"},
+}
+"""What each reads from its environment: torch-neuronx switches functionalization off."""
+
 
 def emulate(
-    script: Path, arguments: Sequence[str], stack: Stack, limits: Limits, max_steps: int | None = None
+    script: Path,
+    arguments: Sequence[str],
+    stack: Stack,
+    limits: Limits,
+    max_steps: int | None = None,
+    python: str | None = None,
 ) -> dict[str, Any]:
     """The report of a script, as the contract has it; `exit_code` is the script's own.
 
-    Raises `ConfigurationError` where there is no such script, or it was stopped.
+    `python` is the interpreter that runs it, this one where none is named. Raises `ConfigurationError` where there is
+    no such script, it was stopped, or the interpreter lacks what the frontend needs.
     """
     if not script.is_file():
         raise ConfigurationError(f"{script.as_posix()}: no such script; give the path of a Python file")
@@ -29,9 +44,16 @@ def emulate(
         "script": str(script), "arguments": list(arguments), "max_steps": max_steps,
         "stack": dataclasses.asdict(stack),
     }  # fmt: skip
-    command = [sys.executable, "-m", "neuronlint.capture.emulation.worker", json.dumps(request)]
-    ended = process.attended(command, environment(), timeout=limits.timeout, memory_gib=limits.memory_gib)
+    with interpreter(python) as (program, env):
+        warned = ["-W", "ignore::FutureWarning"]
+        command = [program, *warned, "-m", "neuronlint.capture.emulation.worker", json.dumps(request)]
+        env = {**env, **_SWITCHES[stack.frontend]}
+        ended = process.attended(command, env, timeout=limits.timeout, memory_gib=limits.memory_gib)
     if not ended.lines:
         why = ended.why("script")
         raise ConfigurationError(f"{script.as_posix()}: {why}; --timeout and --memory-limit give it more")
-    return ended.lines[-1]
+    report = ended.lines[-1]
+    if "missing" in report:
+        needs = _NEEDS[stack.frontend]
+        raise ConfigurationError(f"{needs}: {report['missing']}; --python names another interpreter")
+    return report

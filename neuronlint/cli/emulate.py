@@ -24,6 +24,8 @@ _FAILS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option("--frontend", type=click.Choice(["native", "xla"]), default="native", show_default=True)
+@click.option("--python", metavar="PATH", help="the interpreter that runs it  [default: this one]")
 @click.option("--max-steps", type=click.IntRange(min=1), metavar="N", help="stop after N steps of an optimizer")
 @click.option("--fail-on", "fails", type=click.Choice(sorted(_FAILS)), multiple=True, help="what makes the exit code 1")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
@@ -32,10 +34,13 @@ _FAILS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
 @click.argument("script", type=click.Path(path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGS]...")
 def command(
-    script: Path, arguments: tuple[str, ...], max_steps: int | None, fails: tuple[str, ...], form: str,
-    timeout: float, memory_limit: float,
+    script: Path, arguments: tuple[str, ...], frontend: str, python: str | None, max_steps: int | None,
+    fails: tuple[str, ...], form: str, timeout: float, memory_limit: float,
 ) -> int:  # fmt: skip
-    """Run a script for TorchNeuron on an emulated `neuron` device, which computes on the CPU.
+    """Run a script on a device that is not there.
+
+    Scripts for TorchNeuron find a `neuron` device that computes on the CPU, those for PyTorch/XLA (--frontend xla) the
+    CPU device of torch_xla.
 
     Shows, step by step, operator calls, those that run on the host by the tables, where the host waits for a value,
     and shapes that were not seen before. The script's own options stand behind its name. Exit code: that of the
@@ -45,8 +50,9 @@ def command(
     from neuronlint.render.emulation import report_text
     from neuronlint.stack import resolve
 
-    stack = resolve("trn2", "native", mode="training", execution="eager").stack
-    report = emulate(script, arguments, stack, Limits(timeout, memory_limit), max_steps)
+    target, execution = ("trn2", "eager") if frontend == "native" else ("trn1", "lazy")
+    stack = resolve(target, frontend, mode="training", execution=execution).stack
+    report = emulate(script, arguments, stack, Limits(timeout, memory_limit), max_steps, python)
     click.echo(json.dumps(report, indent=2) if form == "json" else report_text(report), nl=form == "json")
     code = int(report["exit_code"])
     found = any(_FAILS[what](step) for what in fails for step in report["steps"][WARM_UP : report["optimizer_steps"]])

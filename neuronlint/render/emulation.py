@@ -19,7 +19,8 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
     steps: Sequence[Mapping[str, Any]] = report["steps"]
     number = report["optimizer_steps"]
     yield ""
-    yield f"emulated neuron device: {number} step{'' if number == 1 else 's'}, exit code {report['exit_code']}"
+    device = "emulated neuron device" if report["frontend"] == "native" else "CPU device of PyTorch/XLA"
+    yield f"{device}: {number} step{'' if number == 1 else 's'}, exit code {report['exit_code']}"
     yield "  step    calls  on host  syncs  new shapes    to host  to device"
     for place, step in enumerate(steps[:_SHOWN], 1):
         yield _row(str(place) if place <= number else "after", step)
@@ -37,7 +38,8 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
     if report["host_operators"]:
         yield "operators that run on the host, by the tables:"
         yield from (f"  {op}  {count}" for op, count in report["host_operators"].items())
-    yield f"peak of device memory: {report['peak_hbm_gib']:.4f} GiB of tensors; the compiler's own is not in it"
+    if report["peak_hbm_gib"] is not None:
+        yield f"peak of device memory: {report['peak_hbm_gib']:.4f} GiB of tensors; the compiler's own is not in it"
 
 
 def _sum(steps: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:

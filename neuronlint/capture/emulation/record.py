@@ -115,20 +115,10 @@ class Record:
     def read(self, size: int) -> None:
         """The host waits for a value of the device, of so many bytes."""
         self.step.bytes_to_host += size
-        self.step.syncs[self._place()] += 1
+        self.step.syncs[place_of(self._root)] += 1
 
     def upload(self, size: int) -> None:
         self.step.bytes_to_device += size
-
-    def _place(self) -> tuple[str, int]:
-        """The line of the script that asks."""
-        frame = sys._getframe(1)
-        while frame is not None:
-            name = frame.f_code.co_filename
-            if name.startswith(self._root) and "site-packages" not in name:
-                return Path(name).relative_to(self._root).as_posix(), frame.f_lineno
-            frame = frame.f_back  # type: ignore[assignment]
-        return "<library>", 0
 
     def hold(self, owner: Any, raw: torch.Tensor) -> None:
         """Counts the memory of a tensor for as long as something of the device uses it."""
@@ -161,6 +151,17 @@ class Record:
             "host_operators": dict(sorted(self.host.items())),
             "peak_hbm_gib": round(self.peak / GIB, 6),
         }
+
+
+def place_of(root: str) -> tuple[str, int]:
+    """The line of the script, or of a file beside it, that is running."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if name.startswith(root) and "site-packages" not in name:
+            return Path(name).relative_to(root).as_posix(), frame.f_lineno
+        frame = frame.f_back  # type: ignore[assignment]
+    return "<library>", 0
 
 
 def _key(func: Any, args: Any, kwargs: Any) -> Any:
