@@ -169,6 +169,23 @@ def test_autocast_computes_in_bfloat16(emulate: Emulate) -> None:
     ]  # fmt: skip
 
 
+def test_inference_mode(emulate: Emulate) -> None:
+    source = """
+    layer, x = nn.Linear(2, 2).to("neuron"), torch.ones(1, 2, device="neuron")
+    with torch.inference_mode():
+        print(layer(x).view(-1).requires_grad)
+
+    @torch.inference_mode()
+    def run():
+        return layer(x).requires_grad
+
+    print(run())
+    with torch.inference_mode(False):
+        print(layer(x).requires_grad)
+    """
+    assert emulate(source)[1].split() == ["False", "False", "True"]
+
+
 def test_saving_and_loading(emulate: Emulate) -> None:
     source = """
     layer = nn.Linear(2, 2).to("neuron")

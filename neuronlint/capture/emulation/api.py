@@ -5,6 +5,7 @@ What TorchNeuron documents is there; anything else of `torch.neuron` is not, as 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import types
@@ -36,6 +37,7 @@ def install(record: Record) -> None:
     record.kept += autocast.install()
     _constructors()
     _compile()
+    torch.inference_mode = _inference_mode
     _loading()
     _groups()
     register_optimizer_step_post_hook(lambda *_: record.end_step())
@@ -116,6 +118,13 @@ def _compile() -> None:
         return (lambda function: function) if model is None else model
 
     torch.compile = compiled
+
+
+def _inference_mode(mode: Any = True) -> Any:
+    """`torch.inference_mode` as `no_grad`: tensors that wrap others have version counters, which its own lack."""
+    if callable(mode):
+        return torch.no_grad()(mode)
+    return torch.no_grad() if mode else contextlib.nullcontext()
 
 
 def _loading() -> None:

@@ -23,6 +23,7 @@ from neuronlint.migrate.codemods import (
     switches,
     torchscript,
     trainer,
+    typed_tensors,
 )
 
 CODEMODS: tuple[Codemod, ...] = (
@@ -52,6 +53,7 @@ CODEMODS: tuple[Codemod, ...] = (
     checkpoints.pretrained,
     pipelines.pipelines,
     process_group.backend,
+    typed_tensors.typed_tensors,
     devices.moves,
     availability.bfloat16_support,
     devices.integers,
