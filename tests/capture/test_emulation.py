@@ -169,6 +169,17 @@ def test_autocast_computes_in_bfloat16(emulate: Emulate) -> None:
     ]  # fmt: skip
 
 
+def test_a_shape_that_changes_in_place(emulate: Emulate) -> None:
+    source = """
+    x, y, z = torch.ones(3, device="neuron"), torch.ones(2, 3, device="neuron"), torch.empty(0, device="neuron")
+    x.unsqueeze_(0)
+    y.t_()
+    torch.cat([x, x], out=z)
+    print(tuple(x.shape), tuple(y.shape), y.stride(), tuple(z.shape), tuple((x @ y).shape))
+    """
+    assert emulate(source)[1] == "(1, 3) (3, 2) (1, 3) (2, 3) (1, 2)\n"
+
+
 def test_inference_mode(emulate: Emulate) -> None:
     source = """
     layer, x = nn.Linear(2, 2).to("neuron"), torch.ones(1, 2, device="neuron")

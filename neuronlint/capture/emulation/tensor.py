@@ -147,7 +147,7 @@ class Emulation(TorchDispatchMode):
             self._copied(args)
         if to_host:
             return out
-        return self._wrapped(func, out, args, kwargs, ours)
+        return self._wrapped(out, ours)
 
     def _copied(self, args: Any) -> None:
         into, source = args[0], args[1]
@@ -165,24 +165,31 @@ class Emulation(TorchDispatchMode):
                 f"(in {name})"
             )
 
-    def _wrapped(self, func: Any, out: Any, args: Any, kwargs: dict[str, Any], ours: list[NeuronTensor]) -> Any:
+    def _wrapped(self, out: Any, ours: list[NeuronTensor]) -> Any:
         """The results as tensors of the device: an operand that was written is given back itself."""
+        for tensor in ours:
+            _reshaped(tensor)
         written = {id(tensor.raw): tensor for tensor in ours}
 
         def wrap(value: Any) -> Any:
             if not isinstance(value, torch.Tensor):
                 return value
             if id(value) in written:
-                return self._resized(written[id(value)])
+                return written[id(value)]
             made = NeuronTensor(value)
             self.record.hold(made, value)
             return made
 
         return tree_map(wrap, out)
 
-    @staticmethod
-    def _resized(tensor: NeuronTensor) -> Any:
-        return tensor
+
+def _reshaped(tensor: NeuronTensor) -> None:
+    """Gives a tensor the shape that an operator in place has given to what computes: `x.unsqueeze_(0)`, `out=x`."""
+    raw = tensor.raw
+    if raw.layout is torch.strided and (tensor.size() != raw.size() or tensor.stride() != raw.stride()):
+        made = NeuronTensor(raw)
+        with torch._C._DisableTorchDispatch():
+            torch._C.TensorBase.data.__set__(tensor, made)
 
 
 def run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
