@@ -242,6 +242,39 @@ def test_a_process_group(emulate: Emulate) -> None:
     assert "[[1.0, 1.0]] [1.0, 1.0]" in told
 
 
+SPREAD = """
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("neuron")
+torch.manual_seed(0)
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 2).to("neuron"))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    optimizer.zero_grad()
+    x = torch.ones(8, 4, device="neuron") * (dist.get_rank() + 1)
+    model(x).pow(2).mean().backward()
+    optimizer.step()
+print(f"weights {model.module.weight.sum().item():.5f}", flush=True)
+dist.destroy_process_group()
+"""
+
+
+def test_several_processes_train_as_on_the_cpu(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SPREAD)
+    cpu = SPREAD.replace('init_process_group("neuron")', 'init_process_group("gloo")').replace('"neuron"', '"cpu"')
+    (tmp_path / "cpu.py").write_text(cpu)
+    told = []
+    for port, command in (("29781", ["-m", "neuronlint", "emulate", "script.py"]), ("29782", ["cpu.py"])):
+        start = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", port]
+        env = {**os.environ, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run([*start, *command], cwd=tmp_path, capture_output=True, text=True, env=env, check=False)
+        assert done.returncode == 0, done.stderr
+        told.append([line for line in done.stdout.splitlines() if line.startswith("weights")])
+    assert len(told[0]) == 2
+    assert told[0] == told[1]
+
+
 def test_it_stops_after_so_many_steps(emulate: Emulate) -> None:
     code, told, report = emulate("DEVICE = 'neuron'" + TRAIN, "--max-steps", "2")
     assert (code, report["optimizer_steps"], len(told.splitlines())) == (0, 2, 1)
