@@ -39,7 +39,11 @@ class Document:
     def read(cls, data: bytes) -> Document:
         """Python source by its encoding line or mark. Raises what decoding raises."""
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        text = data.decode(encoding)
+        return cls.of(data.decode(encoding), encoding)
+
+    @classmethod
+    def of(cls, text: str, encoding: str = "utf-8") -> Document:
+        """A text that is decoded already; `encoding` is what its edits are written in."""
         breaks = [match.span() for match in _LINE_END.finditer(text)]
         starts = (0, *(end for _, end in breaks))
         ends = (*(start for start, _ in breaks), len(text))

@@ -129,3 +129,8 @@ def test_a_write_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: p
     with pytest.raises(OSError, match="No space"):
         write_atomically(tmp_path / "a.py", b"new")
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a.py", b"old")]
+
+
+def test_a_text_that_is_decoded_already_keeps_its_columns() -> None:
+    document = Document.of("# coding: latin-1\né = f(a)\n")
+    assert document.edited([Edit(2, 7, 2, 8, "b")]).decode() == "# coding: latin-1\né = f(b)\n"

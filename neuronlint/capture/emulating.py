@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from neuronlint.capture import process
-from neuronlint.capture.interpreter import interpreter
+from neuronlint.capture.interpreter import SWITCHES, interpreter
 from neuronlint.errors import ConfigurationError
 from neuronlint.limits import Limits
 from neuronlint.stack import Stack
@@ -18,11 +18,6 @@ _NEEDS = {
     "native": "the emulated device needs torch 2.13 or newer",
     "xla": "scripts for PyTorch/XLA need torch_xla",
 }
-_SWITCHES: Mapping[str, Mapping[str, str]] = {
-    "native": {},
-    "xla": {"PJRT_DEVICE": "CPU", "XLA_DISABLE_FUNCTIONALIZATION": "1"},
-}
-"""What each reads from its environment: torch-neuronx switches functionalization off."""
 
 
 def emulate(
@@ -47,7 +42,7 @@ def emulate(
     with interpreter(python) as (program, env):
         warned = ["-W", "ignore::FutureWarning"]
         command = [program, *warned, "-m", "neuronlint.capture.emulation.worker", json.dumps(request)]
-        env = {**env, **_SWITCHES[stack.frontend]}
+        env = {**env, **SWITCHES[stack.frontend]}
         ended = process.attended(command, env, timeout=limits.timeout, memory_gib=limits.memory_gib)
     if not ended.lines:
         why = ended.why("script")

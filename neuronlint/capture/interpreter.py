@@ -6,13 +6,18 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from neuronlint.errors import ConfigurationError
 
 PACKAGE = Path(__file__).parents[1]
+SWITCHES: Mapping[str, Mapping[str, str]] = {
+    "xla": {"PJRT_DEVICE": "CPU", "XLA_DISABLE_FUNCTIONALIZATION": "1"},
+    "native": {},
+}
+"""What each frontend reads from its environment on a CPU: torch-neuronx switches functionalization off."""
 
 
 def environment(alone: Path | None = None) -> dict[str, str]:

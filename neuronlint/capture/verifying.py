@@ -10,7 +10,7 @@ from typing import Any
 
 from neuronlint.call import OperatorCall
 from neuronlint.capture import process
-from neuronlint.capture.interpreter import interpreter
+from neuronlint.capture.interpreter import SWITCHES, interpreter
 from neuronlint.errors import ConfigurationError
 from neuronlint.limits import Limits
 
@@ -19,12 +19,6 @@ CALLS_PER_PROCESS = 400
 
 MIN_SECONDS = 30.0
 """What a process is given at least: importing the frontend takes some of it."""
-
-_SWITCHES: Mapping[str, Mapping[str, str]] = {
-    "xla": {"PJRT_DEVICE": "CPU", "XLA_DISABLE_FUNCTIONALIZATION": "1"},
-    "native": {},
-}
-"""What each lowering reads from its environment: torch-neuronx switches functionalization off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +52,7 @@ def lower_calls(
             }
             left = max(MIN_SECONDS, deadline - time.monotonic())
             ended = process.run(
-                command, request, {**env, **_SWITCHES[frontend]}, timeout=left, memory_gib=limits.memory_gib
+                command, request, {**env, **SWITCHES[frontend]}, timeout=left, memory_gib=limits.memory_gib
             )
             made_with = _started(ended, frontend, program) or made_with
             outcomes += [line["outcome"] for line in ended.lines if "outcome" in line]

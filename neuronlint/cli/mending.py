@@ -11,6 +11,7 @@ import click
 from neuronlint import add_ignore, fixes, runner
 from neuronlint.cli.app import BROKEN, FOUND, OK, complain
 from neuronlint.discovery import discover
+from neuronlint.render.words import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -50,7 +51,7 @@ def fix(report: Report, options: CheckOptions, unsafe: bool) -> tuple[bool, bool
     for problem in problems:
         complain(problem)
     if fixed.changes and not problems:
-        tell([f"Fixed {_amount(fixed.count, 'finding')} in {_amount(len(fixed.changes), 'file')}."])
+        tell([f"Fixed {count(fixed.count, 'finding')} in {count(len(fixed.changes), 'file')}."])
     return bool(fixed.changes), bool(problems)
 
 
@@ -59,7 +60,7 @@ def show_diff(fixed: Fixed, show: Callable[[str], None]) -> int:
     show("".join(fixes.diff(change) for change in fixed.changes))
     tell(fixed.notes)
     if fixed.changes:
-        tell([f"Would fix {_amount(fixed.count, 'finding')} in {_amount(len(fixed.changes), 'file')}."])
+        tell([f"Would fix {count(fixed.count, 'finding')} in {count(len(fixed.changes), 'file')}."])
     return FOUND if fixed.changes else OK
 
 
@@ -71,7 +72,7 @@ def add_ignores(report: Report, options: CheckOptions, reason: str) -> int:
     for problem in problems:
         complain(problem)
     if not problems:
-        tell([f"Suppressed {_amount(added.count, 'finding')} in {_amount(len(added.changes), 'file')}."])
+        tell([f"Suppressed {count(added.count, 'finding')} in {count(len(added.changes), 'file')}."])
     return BROKEN if problems else OK
 
 
@@ -84,7 +85,3 @@ def tell(lines: Iterable[str]) -> None:
 def checked(options: CheckOptions) -> set[str]:
     """The files that the paths name: no other file is ever changed."""
     return {file.path for file in discover(options.paths, options.exclude, force_exclude=options.force_exclude).files}
-
-
-def _amount(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

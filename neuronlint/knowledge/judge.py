@@ -18,7 +18,14 @@ from neuronlint.knowledge.evidence import lower_of
 from neuronlint.knowledge.facts import NOWHERE, Around, FactRow, Facts, shipped_facts
 from neuronlint.knowledge.hlo import HloTable, shipped_hlo
 from neuronlint.knowledge.hlo_operations import is_operation, judge_operation
-from neuronlint.knowledge.operators import OperatorRow, OperatorTable, lowering_table, registry, registry_source
+from neuronlint.knowledge.operators import (
+    OperatorRow,
+    OperatorTable,
+    counter_name,
+    lowering_table,
+    registry,
+    registry_source,
+)
 from neuronlint.knowledge.overlay import read_overlays
 from neuronlint.knowledge.predicate import matches
 from neuronlint.knowledge.verdict import UNKNOWN, Consequence, Placement, Reason, Verdict
@@ -210,8 +217,7 @@ def _host(call: OperatorCall, measured: OperatorRow | None) -> tuple[str, ...]:
     """The operators that run on the host for a call: as measured, else the operator itself, as counters name it."""
     if measured is not None and measured.host:
         return measured.host
-    namespace, name, overload = (*call.op.split("."), "default")[:3]
-    return (f"{namespace}::{name}" if overload == "default" else f"{namespace}::{name}.{overload}",)
+    return (counter_name(call.op),)
 
 
 def _is(op: str, name: str) -> bool:

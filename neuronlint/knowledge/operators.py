@@ -135,6 +135,11 @@ def parsed_row(raw: Mapping[str, Any]) -> OperatorRow:
     )
 
 
+def counter_name(op: str) -> str:
+    """An overload as torch counts it: `aten::add` for `aten.add.default`, `aten::add.Tensor` for `aten.add.Tensor`."""
+    return "::".join(op.removesuffix(".default").split(".", 1))
+
+
 def _words(value: Iterable[str] | None) -> tuple[str, ...]:
     return tuple(value or ())
 

@@ -20,7 +20,7 @@ from typing import Any
 from neuronlint.errors import ConfigurationError, KnowledgeError
 from neuronlint.finding import Confidence
 from neuronlint.knowledge.harvest import Harvest, Joined
-from neuronlint.knowledge.operators import OperatorRow, OperatorTable, parsed_row
+from neuronlint.knowledge.operators import OperatorRow, OperatorTable, counter_name, parsed_row
 from neuronlint.knowledge.predicate import PredicateError
 from neuronlint.knowledge.verdict import Placement, Reason
 from neuronlint.stack import EXECUTIONS, FRONTENDS, sdk_matches
@@ -171,5 +171,4 @@ def _missing(op: str, falls_back: bool) -> OperatorRow:
     if not falls_back:
         error = "no kernel is registered, and no fallback to the host"
         return OperatorRow(op, Placement.FAILS, Reason.RAISES, Confidence.HIGH, error=error)
-    host = "::".join(op.removesuffix(".default").split(".", 1))
-    return OperatorRow(op, Placement.CPU, Reason.NO_LOWERING, Confidence.HIGH, host=(host,))
+    return OperatorRow(op, Placement.CPU, Reason.NO_LOWERING, Confidence.HIGH, host=(counter_name(op),))

@@ -6,8 +6,10 @@ import ast
 from collections.abc import Iterable, Sequence
 
 from neuronlint.migrate.plan import Note
+from neuronlint.source.rules.migration_note import NOTE
 
 _HEAD = "# TODO(neuronlint {id}): {message}"
+"""What the rule finds by `NOTE`."""
 
 
 def annotated(text: str, module: ast.Module, notes: Iterable[Note], origins: Sequence[int]) -> str:
@@ -24,8 +26,8 @@ def annotated(text: str, module: ast.Module, notes: Iterable[Note], origins: Seq
         place = next((place for place, origin in enumerate(origins, 1) if origin >= note.line), len(lines))
         start = starts[min(place, len(starts) - 1)]
         comment = _HEAD.format(id=note.id, message=" ".join(note.message.split()))
-        above = {line.strip() for line in _comments_above(lines, start)}
-        if not any(line.startswith(f"# TODO(neuronlint {note.id})") for line in above):
+        above = {found[1] for line in _comments_above(lines, start) if (found := NOTE.match(line))}
+        if note.id not in above:
             wanted.setdefault(start, []).append(comment)
     for start in sorted(wanted, reverse=True):
         line = lines[start - 1]

@@ -53,12 +53,15 @@ class _File:
     changed: bool = False
 
     def line(self, node: ast.AST) -> int:
-        number = getattr(node, "lineno", 1)
-        return self.origins[min(number, len(self.origins)) - 1]
+        """The line of the original that a node comes from."""
+        return self.origin(getattr(node, "lineno", 1))
 
     def of(self, finding: Finding) -> int:
         """The line of the original that a finding is about."""
-        return self.origins[min(finding.span.line, len(self.origins)) - 1] if finding.span else 1
+        return self.origin(finding.span.line if finding.span else 1)
+
+    def origin(self, line: int) -> int:
+        return self.origins[min(line, len(self.origins)) - 1]
 
 
 def migrate(files: Mapping[str, bytes], journey: Journey, packages: Iterable[str] = ()) -> list[FilePlan]:
@@ -186,23 +189,25 @@ def _made(file: _File, changes: Sequence[Change]) -> bool:
     if not changes:
         return False
     lines = [(file.line(change.node), change) for change in changes]
-    if _apply(file, tuple(o for change in changes for o in change.operations)):
-        _record(file, lines)
-        return True
-    good = _sound(file, changes)
-    if not good or not _apply(file, tuple(o for change in good for o in change.operations)):
-        return False
-    _record(file, [(line, change) for line, change in lines if change in good])
+    made = list(changes)
+    if not _apply(file, _operations(made)):
+        made = _sound(file, made)
+        if not made or not _apply(file, _operations(made)):
+            return False
+    _record(file, [(line, change) for line, change in lines if change in made])
     return True
 
 
+def _operations(changes: Iterable[Change]) -> tuple[Operation, ...]:
+    return tuple(operation for change in changes for operation in change.operations)
+
+
 def _sound(file: _File, changes: Sequence[Change]) -> list[Change]:
-    """The changes that leave Python behind, found by halves; the others are noted."""
-    if _tried(file, tuple(o for change in changes for o in change.operations)) is not None:
-        return list(changes)
+    """Of changes that together leave no Python behind those that do, found by halves; the others are noted."""
     if len(changes) > 1:
         middle = len(changes) // 2
-        return [*_sound(file, changes[:middle]), *_sound(file, changes[middle:])]
+        halves = (changes[:middle], changes[middle:])
+        return [c for half in halves for c in (half if _tried(file, _operations(half)) else _sound(file, half))]
     (change,) = changes
     file.refused.add((change.pattern, ast.dump(change.node)))
     line = file.line(change.node)
@@ -262,7 +267,7 @@ def _mended(file: _File, findings: Sequence[Finding]) -> bool:
     fixes = [(file.of(finding), finding.code, finding.message, finding.fix) for finding in findings if finding.fix]
     edits = dict.fromkeys(edit for _, _, _, fix in fixes for edit in fix.edits)
     try:
-        text = Document.read(file.text.encode()).edited(edits).decode()
+        text = Document.of(file.text).edited(edits).decode()
         module = _parsed(file.path, text)
     except (EditError, UnreadableError, SyntaxError):
         return False

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from neuronlint.render.words import count
+
 _SHOWN = 6
 _PLACES = 10
 
@@ -20,7 +22,7 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
     number = report["optimizer_steps"]
     yield ""
     device = "emulated neuron device" if report["frontend"] == "native" else "CPU device of PyTorch/XLA"
-    yield f"{device}: {number} step{'' if number == 1 else 's'}, exit code {report['exit_code']}"
+    yield f"{device}: {count(number, 'step')}, exit code {report['exit_code']}"
     yield "  step    calls  on host  syncs  new shapes    to host  to device"
     for place, step in enumerate(steps[:_SHOWN], 1):
         yield _row(str(place) if place <= number else "after", step)

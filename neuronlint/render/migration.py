@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from neuronlint import fixes
+from neuronlint.render.words import count
 
 if TYPE_CHECKING:
     from neuronlint.migrate.plan import Edit, FilePlan, Note, Plan
@@ -25,18 +26,18 @@ def _lines(plan: Plan) -> Iterator[str]:
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     yield f"{', '.join(names[:3]) or 'nothing to migrate'}{more} -> {plan.to} ({plan.stack})"
     consent, person = list(plan.notes("consent")), list(plan.notes("person", "blocked"))
-    yield f"  by itself   {_amount(len(edits), 'edit')}{_named(edits)}"
+    yield f"  by itself   {count(len(edits), 'edit')}{_named(edits)}"
     if consent:
-        yield f"  with you    {_amount(len(consent), 'edit')}   --unsafe-fixes"
+        yield f"  with you    {count(len(consent), 'edit')}   --unsafe-fixes"
         yield from (f"    {_place(file, note)}  {note.message} [{note.id}]" for file, note in consent)
     if person:
-        yield f"  a person    {_amount(len(person), 'point')}"
+        yield f"  a person    {count(len(person), 'point')}"
         for number, (file, note) in enumerate(person, 1):
             blocked = "blocked: " if note.kind == "blocked" else ""
             yield f"    {number}. {_place(file, note)}  {blocked}{note.message} [{note.id}]"
     effort = "automatic" if not consent and not person else "to review"
     effort = "blocked" if any(plan.notes("blocked")) else effort
-    remain = f"{_amount(plan.errors, 'error')}, {_amount(plan.warnings, 'warning')} remain"
+    remain = f"{count(plan.errors, 'error')}, {count(plan.warnings, 'warning')} remain"
     yield f"  afterwards  {remain}; effort: {effort}"
 
 
@@ -47,10 +48,6 @@ def _named(edits: list[tuple[FilePlan, Edit]]) -> str:
 
 def _place(file: FilePlan, item: Edit | Note) -> str:
     return f"{file.path}:cell {item.cell}:{item.line}" if item.cell else f"{file.path}:{item.line}"
-
-
-def _amount(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def diff_of(file: FilePlan) -> str:

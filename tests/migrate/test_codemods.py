@@ -100,6 +100,12 @@ def test_a_branch_of_cuda_that_is_an_elif() -> None:
     assert after(text, "xla") == wanted
 
 
+def test_an_elif_that_never_holds_stays_an_arm() -> None:
+    text = "import torch\n\nif a:\n    b = 1\nelif not torch.cuda.is_available():\n    b = 2\nx.cuda()\n"
+    wanted = 'import torch_xla\n\nif a:\n    b = 1\nelif False:\n    b = 2\nx.to("xla")\n'
+    assert after(text, "xla") == wanted
+
+
 def test_an_index_that_is_a_device_stays_one() -> None:
     text = "import torch\n\ndevice = torch.device('cuda')\na.cuda(device)\na.cuda(args.device)\na.cuda(rank)\n"
     assert after(text).splitlines()[3:] == [

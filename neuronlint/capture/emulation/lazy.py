@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from neuronlint.capture.emulation.record import Enough, Step, place_of
+from neuronlint.capture.emulation.record import READS, Account
 
 _HOST = "aten::"
-_READS = ("aten._local_scalar_dense.default", "aten.is_nonzero.default", "aten.equal.default")
 
 
-class LazyRecord:
+class LazyRecord(Account):
     """The account of one run: a step ends where the graph is cut.
 
     Calls and reads are seen as they are made; what fell back to the host, what was compiled and what crossed comes from
@@ -24,23 +22,12 @@ class LazyRecord:
     """
 
     def __init__(self, root: Path, max_steps: int | None = None) -> None:
-        self._root = str(root.resolve())
-        self._max_steps = max_steps
+        super().__init__(root, max_steps)
         self._before: dict[str, float] = {}
-        self.steps: list[Step] = []
-        self.step = Step()
-        self.host: Counter[str] = Counter()
 
     def end_step(self) -> None:
-        """Called when the graph has been cut. Raises `Enough` once that is as often as was asked for."""
         self._count()
-        self.steps.append(self.step)
-        self.step = Step()
-        if self._max_steps is not None and len(self.steps) >= self._max_steps:
-            raise Enough
-
-    def read(self) -> None:
-        self.step.syncs[place_of(self._root)] += 1
+        super().end_step()
 
     def _count(self) -> None:
         now = _counters()
@@ -56,18 +43,9 @@ class LazyRecord:
         self.step.bytes_to_device += int(more.get("OutboundData", 0))
 
     def to_json(self, exit_code: int) -> dict[str, Any]:
-        """`emulate --format json`; the CPU device does not say what its memory held."""
+        """The CPU device does not say what its memory held."""
         self._count()
-        steps = [*self.steps, *([self.step] if self.step.calls else [])]
-        return {
-            "schema_version": 1,
-            "frontend": "xla",
-            "exit_code": exit_code,
-            "optimizer_steps": len(self.steps),
-            "steps": [step.to_json() for step in steps],
-            "host_operators": dict(sorted(self.host.items())),
-            "peak_hbm_gib": None,
-        }
+        return self.report("xla", exit_code, None)
 
 
 def _counters() -> dict[str, float]:
@@ -92,7 +70,7 @@ class Watching(TorchDispatchMode):
         kwargs = kwargs or {}
         if any(getattr(item, "device", None) is not None and item.device.type == "xla" for item in args):
             to = kwargs.get("device")
-            if str(func) in _READS or (to is not None and to.type == "cpu"):
+            if str(func) in READS or (to is not None and to.type == "cpu"):
                 self.record.read()
             else:
                 self.record.step.calls += 1

@@ -17,6 +17,8 @@ from neuronlint.knowledge import Knowledge, Placement
 from neuronlint.stack import Stack
 
 GIB = 1024**3
+READS = ("aten._local_scalar_dense.default", "aten.is_nonzero.default", "aten.equal.default")
+"""Operators whose result the host waits for."""
 
 
 @dataclass(slots=True)
@@ -61,32 +63,57 @@ class Enough(BaseException):
     """The script has done as many steps as it was to do."""
 
 
-class Record:
-    """The account of one run. Where calls run is looked up in the tables for `stack`."""
+class Account:
+    """What a run did, step by step, whatever tells it."""
+
+    def __init__(self, root: Path, max_steps: int | None) -> None:
+        self._root = str(root.resolve())
+        self._max_steps = max_steps
+        self.steps: list[Step] = []
+        self.step = Step()
+        self.host: Counter[str] = Counter()
+
+    def end_step(self) -> None:
+        """Called where a step ends. Raises `Enough` once that is as often as was asked for."""
+        self.steps.append(self.step)
+        self.step = Step()
+        if self._max_steps is not None and len(self.steps) >= self._max_steps:
+            raise Enough
+
+    def read(self, size: int = 0) -> None:
+        """The host waits for a value of the device, of so many bytes where that is known here."""
+        self.step.bytes_to_host += size
+        self.step.syncs[place_of(self._root)] += 1
+
+    def report(self, frontend: str, exit_code: int, peak_gib: float | None) -> dict[str, Any]:
+        """`emulate --format json`. Work behind the last step counts as one more where there is any."""
+        steps = [*self.steps, *([self.step] if self.step.calls else [])]
+        return {
+            "schema_version": 1,
+            "frontend": frontend,
+            "exit_code": exit_code,
+            "optimizer_steps": len(self.steps),
+            "steps": [step.to_json() for step in steps],
+            "host_operators": dict(sorted(self.host.items())),
+            "peak_hbm_gib": peak_gib,
+        }
+
+
+class Record(Account):
+    """The account of a run on the emulated device. Where calls run is looked up in the tables for `stack`."""
 
     def __init__(self, root: Path, stack: Stack, max_steps: int | None = None) -> None:
-        self._root = str(root.resolve())
+        super().__init__(root, max_steps)
         self._stack = stack
-        self._max_steps = max_steps
         self._knowledge = Knowledge.load()
         self._known: dict[Any, str] = {}
         self._live: Counter[int] = Counter()
         self._bytes: dict[int, int] = {}
         self.now = 0
-        self.steps: list[Step] = []
-        self.step = Step()
-        self.host: Counter[str] = Counter()
         self.executed: set[str] = set()
         self.peak = 0
         self.kept: list[Any] = []
         """What lasts as long as the run."""
-
-    def end_step(self) -> None:
-        """Called when an optimizer has stepped. Raises `Enough` once that is as often as was asked for."""
-        self.steps.append(self.step)
-        self.step = Step()
-        if self._max_steps is not None and len(self.steps) >= self._max_steps:
-            raise Enough
 
     def call(self, func: Any, args: Any, kwargs: Any) -> None:
         """A call of an operator on the device."""
@@ -96,11 +123,11 @@ class Record:
         if host is None:
             host = self._known[key] = self._host(func, args, kwargs)
             self.step.new_shapes += 1
-        if not host:
-            self.executed.add(func.name())
         if host:
             self.step.host_calls += 1
             self.host[host] += 1
+        else:
+            self.executed.add(func.name())
 
     def _host(self, func: Any, args: Any, kwargs: Any) -> str:
         """The operator that runs on the host for a call, empty where none does."""
@@ -111,11 +138,6 @@ class Record:
         verdict = self._knowledge.judge(call, self._stack)
         known = verdict.placement is Placement.CPU and verdict.confidence is not Confidence.LOW
         return call.op if known else ""
-
-    def read(self, size: int) -> None:
-        """The host waits for a value of the device, of so many bytes."""
-        self.step.bytes_to_host += size
-        self.step.syncs[place_of(self._root)] += 1
 
     def upload(self, size: int) -> None:
         self.step.bytes_to_device += size
@@ -140,17 +162,7 @@ class Record:
             self.now -= self._bytes.pop(key, 0)
 
     def to_json(self, exit_code: int) -> dict[str, Any]:
-        """`emulate --format json`. Work behind the last step counts as one more where there is any."""
-        steps = [*self.steps, *([self.step] if self.step.calls else [])]
-        return {
-            "schema_version": 1,
-            "frontend": self._stack.frontend,
-            "exit_code": exit_code,
-            "optimizer_steps": len(self.steps),
-            "steps": [step.to_json() for step in steps],
-            "host_operators": dict(sorted(self.host.items())),
-            "peak_hbm_gib": round(self.peak / GIB, 6),
-        }
+        return self.report(self._stack.frontend, exit_code, round(self.peak / GIB, 6))
 
 
 def place_of(root: str) -> tuple[str, int]:

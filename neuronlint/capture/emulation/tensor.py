@@ -8,7 +8,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
-from neuronlint.capture.emulation.record import Held, Record
+from neuronlint.capture.emulation.record import READS, Held, Record
 
 NAME = "neuron"
 _MIXED = ("aten.index", "aten.copy_", "aten._to_copy", "aten.set_", "c10d.")
@@ -138,7 +138,7 @@ class Emulation(TorchDispatchMode):
             self.record.upload(sum(tensor.nbytes for tensor in given))
         elif to_host and ours and name == "aten._to_copy.default":
             self.record.read(sum(tensor.raw.nbytes for tensor in ours))
-        elif name in ("aten._local_scalar_dense.default", "aten.is_nonzero.default", "aten.equal.default"):
+        elif name in READS:
             self.record.read(ours[0].raw.element_size())
         else:
             self.record.call(func, raw_args, raw_kwargs)

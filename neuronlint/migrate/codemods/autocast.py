@@ -14,7 +14,7 @@ from neuronlint.source.tree import constant, keyword
 
 _OLD = ("torch.cuda.amp.autocast", "torch.cuda.amp.autocast_mode.autocast")
 _NEW = ("torch.autocast", "torch.amp.autocast", "torch.amp.autocast_mode.autocast")
-_HALF = ("torch.float16", "torch.half")
+HALF = ("torch.float16", "torch.half")
 
 
 def old_autocast(file: SourceFile, journey: Journey) -> Iterator[Change | Remark]:
@@ -43,7 +43,7 @@ def half_autocast(file: SourceFile, journey: Journey) -> Iterator[Change | Remar
     for call in in_order(file.names.calls(*_NEW)):
         torch, imports = torch_in(file)
         dtype = keyword(call, "dtype")
-        if dtype is not None and not file.names.is_any(dtype, _HALF):
+        if dtype is not None and not file.names.is_any(dtype, HALF):
             continue
         device = call.args[0] if call.args else keyword(call, "device_type")
         if len(call.args) > 1 or (dtype is None and constant(device) not in ("cuda", "neuron", "xla")):

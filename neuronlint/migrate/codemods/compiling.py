@@ -6,13 +6,13 @@ import ast
 from collections.abc import Iterator
 
 from neuronlint.migrate.change import Change, Remark
-from neuronlint.migrate.codemods.cuda_calls import removed
+from neuronlint.migrate.codemods.statements import unmade
 from neuronlint.migrate.journey import Journey
 from neuronlint.migrate.operations import DropArgument, DropDecorator, Operation, Replace, SetArgument
 from neuronlint.migrate.spelling import in_order, text_of, torch_in
 from neuronlint.source.file import SourceFile
 from neuronlint.source.literals import is_false
-from neuronlint.source.tree import constant, dotted, keyword
+from neuronlint.source.tree import constant, keyword
 
 _GONE = "goes: PyTorch/XLA records and compiles whole graphs itself"
 
@@ -26,13 +26,13 @@ def _native(file: SourceFile) -> Iterator[Change | Remark]:
         if any(item.arg is None for item in call.keywords):
             continue
         operations: list[Operation] = []
-        backend = keyword(call, "backend")
-        if backend is None or constant(backend) in ("inductor", "cudagraphs"):
+        given = keyword(call, "backend")
+        if given is None or constant(given) in ("inductor", "cudagraphs"):
             if len(call.args) > 1:
                 continue
-            text, imports = _backend(file, call)
+            text, imports = backend(file, call)
             operations += [SetArgument(call, "backend", text), *imports]
-        elif "neuron" not in text_of(file, backend):
+        elif "neuron" not in text_of(file, given):
             continue
         for name in ("mode", "options"):
             value = keyword(call, name)
@@ -49,7 +49,7 @@ def _native(file: SourceFile) -> Iterator[Change | Remark]:
         yield Change("CMP001", decorator, what, (Replace(decorator, new), *imports))
 
 
-def _backend(file: SourceFile, call: ast.Call) -> tuple[str, tuple[Operation, ...]]:
+def backend(file: SourceFile, call: ast.Call) -> tuple[str, tuple[Operation, ...]]:
     """The backend; where the script runs without the chip too, inductor there."""
     guarded = file.guards.holding(call, "cuda", "neuron") is not None
     if guarded or "is_available()" not in file.text:
@@ -80,12 +80,5 @@ def _xla(file: SourceFile) -> Iterator[Change | Remark]:
         if call in wrapping:
             yield Change("CMP001", call, _GONE, (DropDecorator(call),))
             continue
-        if not call.args:
-            continue
-        statement = file.tree.parent(call)
-        first = text_of(file, call.args[0])
-        same = isinstance(statement, ast.Assign) and [dotted(t) for t in statement.targets] == [dotted(call.args[0])]
-        if isinstance(statement, ast.Assign) and same and dotted(call.args[0]):
-            yield Change("CMP001", call, _GONE, (removed(file, statement),))
-        else:
-            yield Change("CMP001", call, _GONE, (Replace(call, first),))
+        if call.args:
+            yield Change("CMP001", call, _GONE, unmade(file, call, call.args[0]))

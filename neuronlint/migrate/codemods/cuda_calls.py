@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from neuronlint.migrate.change import Change, Remark
+from neuronlint.migrate.codemods.statements import removed
 from neuronlint.migrate.journey import Journey
-from neuronlint.migrate.operations import Operation, Remove, Replace
+from neuronlint.migrate.operations import Replace
 from neuronlint.migrate.spelling import in_order, is_statement, text_of, torch_in, torch_xla_in
 from neuronlint.source.file import SourceFile
-from neuronlint.source.tree import dotted
 
 _SEEDS = ("torch.cuda.manual_seed", "torch.cuda.manual_seed_all", "torch.cuda.random.manual_seed_all")
 _FIGURES = (
     "max_memory_allocated", "memory_allocated", "max_memory_reserved", "memory_reserved", "reset_peak_memory_stats",
 )  # fmt: skip
-
-
-def removed(file: SourceFile, statement: ast.stmt) -> Operation:
-    """A statement taken out, with the `if` that holds nothing else."""
-    up = file.tree.parent(statement)
-    alone = isinstance(up, ast.If) and up.body == [statement] and not up.orelse
-    if alone and isinstance(up, ast.If) and not _is_arm(file, up) and _is_quiet(up.test):
-        return Remove(up)
-    return Remove(statement)
-
-
-def _is_quiet(test: ast.expr) -> bool:
-    """Whether nothing is lost with a test: it calls nothing but what asks for a device."""
-    calls = [node for node in ast.walk(test) if isinstance(node, (ast.Call, ast.NamedExpr, ast.Await))]
-    return all(isinstance(call, ast.Call) and dotted(call.func).endswith("is_available") for call in calls)
-
-
-def _is_arm(file: SourceFile, node: ast.If) -> bool:
-    up = file.tree.parent(node)
-    return isinstance(up, ast.If) and up.orelse == [node]
 
 
 def seeds(file: SourceFile, journey: Journey) -> Iterator[Change | Remark]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from neuronlint.migrate.change import Change, Remark
-from neuronlint.migrate.codemods.cuda_calls import removed
+from neuronlint.migrate.codemods.statements import unmade
 from neuronlint.migrate.journey import Journey
 from neuronlint.migrate.operations import After, Operation, Remove, Replace
 from neuronlint.migrate.spelling import in_order, text_of, xla_model_in
@@ -58,18 +58,4 @@ def synchronized_norm(file: SourceFile, journey: Journey) -> Iterator[Change | R
             continue
         what = "goes: SyncBatchNorm has no form on the chip"
         left = "each process has batch statistics of its own now: a larger batch, or another norm, makes up for it"
-        yield Change("DIST009", call, what, _same(file, call, call.args[0]), left=left)
-
-
-def _same(file: SourceFile, call: ast.Call, module: ast.expr) -> tuple[Operation, ...]:
-    """The module in the place of what was made of it; nothing is left of `model = model`."""
-    text = text_of(file, module)
-    whole: ast.expr = call
-    up = file.tree.parent(call)
-    if isinstance(up, ast.IfExp) and up.test is not call:
-        other = up.orelse if up.body is call else up.body
-        if text_of(file, other) == text:
-            whole, up = up, file.tree.parent(up)
-    if isinstance(up, ast.Assign) and [text_of(file, target) for target in up.targets] == [text]:
-        return (removed(file, up),)
-    return (Replace(whole, text),)
+        yield Change("DIST009", call, what, unmade(file, call, call.args[0]), left=left)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 
 from neuronlint.migrate.change import Change, Remark
-from neuronlint.migrate.codemods.cuda_calls import removed
+from neuronlint.migrate.codemods.statements import removed
 from neuronlint.migrate.journey import Journey
 from neuronlint.migrate.operations import Before, DropArgument, Operation, Replace, UnwrapWith
 from neuronlint.migrate.spelling import grouped, in_order, is_statement, module_in, text_of, torch_in

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from neuronlint.migrate.change import Change, Remark
+from neuronlint.migrate.codemods.autocast import HALF
 from neuronlint.migrate.journey import Journey
 from neuronlint.migrate.operations import Replace
 from neuronlint.migrate.spelling import grouped, in_order, text_of, torch_in
@@ -13,7 +14,6 @@ from neuronlint.source.file import SourceFile
 from neuronlint.source.kinds import Kind
 
 _WHAT = "computes in bfloat16, the chip's type: three digits fewer, and the range of float32"
-_NAMES = ("torch.float16", "torch.half")
 _TAKEN = ("dtype", "torch_dtype", "param_dtype", "compute_dtype")
 
 
@@ -26,6 +26,6 @@ def half_precision(file: SourceFile, journey: Journey) -> Iterator[Change | Rema
             new = f"{grouped(text_of(file, owner), owner)}.to({torch}.bfloat16)"
             yield Change("AMP003", call, _WHAT, (Replace(call, new), *imports), safe=False)
     for given in file.tree.of(ast.keyword):
-        if given.arg in _TAKEN and file.names.is_any(given.value, _NAMES):
+        if given.arg in _TAKEN and file.names.is_any(given.value, HALF):
             new = f"{torch}.bfloat16"
             yield Change("AMP003", given.value, _WHAT, (Replace(given.value, new), *imports), safe=False)

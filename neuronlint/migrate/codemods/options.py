@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from neuronlint.migrate.change import Change, Remark
-from neuronlint.migrate.codemods.cuda_calls import removed
+from neuronlint.migrate.codemods.statements import removed
 from neuronlint.migrate.journey import Journey
 from neuronlint.migrate.operations import DropArgument, Replace
 from neuronlint.migrate.spelling import in_order, is_statement, text_of

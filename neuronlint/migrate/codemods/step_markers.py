@@ -65,9 +65,7 @@ def _marked(file: SourceFile, loop: Loop, sites: list[ast.Call], pattern: str) -
         return
     last = max(places)
     skips = [node for node in file.tree.of(ast.Continue) if next(file.tree.loops(node), None) is loop]
-    if any(
-        _place_in(file, loop, node) is not None and (_place_in(file, loop, node) or 0) >= min(places) for node in skips
-    ):
+    if any((place := _place_in(file, loop, node)) is not None and place >= min(places) for node in skips):
         yield Remark(pattern, skips[-1], "a pass that ends here has no marker: put `torch_xla.sync()` before it")
     while last + 1 < len(loop.body) and _stays_lazy(file, loop.body[last + 1]):
         last += 1

@@ -6,8 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from neuronlint.migrate.change import Change, Remark
+from neuronlint.migrate.codemods.compiling import backend
+from neuronlint.migrate.codemods.statements import unmade
 from neuronlint.migrate.journey import Journey
-from neuronlint.migrate.operations import DropArgument, Operation, Remove, Replace
+from neuronlint.migrate.operations import DropArgument, Operation, Replace
 from neuronlint.migrate.spelling import grouped, in_order, module_in, text_of, torch_in
 from neuronlint.source.file import SourceFile
 from neuronlint.source.tree import constant, dotted, keyword
@@ -20,12 +22,7 @@ def torchscript(file: SourceFile, journey: Journey) -> Iterator[Change | Remark]
     for call in in_order(file.names.calls("torch.jit.freeze", "torch.jit.optimize_for_inference")):
         if call.args:
             what = "goes: the chip's compiler does it"
-            statement = file.tree.parent(call)
-            first = call.args[0]
-            if isinstance(statement, ast.Assign) and [dotted(t) for t in statement.targets] == [dotted(first)]:
-                yield Change("CMP006", call, what, (Remove(statement),))
-            else:
-                yield Change("CMP006", call, what, (Replace(call, text_of(file, first)),))
+            yield Change("CMP006", call, what, unmade(file, call, call.args[0]))
 
 
 def _traced(file: SourceFile) -> Iterator[Change | Remark]:
@@ -56,10 +53,8 @@ def _native(file: SourceFile) -> Iterator[Change | Remark]:
             continue
         torch, imports = torch_in(file)
         module, name = text_of(file, call.args[0]), dotted(statement.targets[0])
-        backend = '"neuron"'
-        if "is_available()" in file.text:
-            backend = f'"neuron" if {torch}.accelerator.is_available() else "inductor"'
-        new = f"{torch}.compile({module}, backend={backend}, dynamic=False)"
+        chosen, _ = backend(file, call)
+        new = f"{torch}.compile({module}, backend={chosen}, dynamic=False)"
         operations: list[Operation] = [Replace(call, new), *imports, *_files(file, name, call.args[0], torch)]
         what = "is compiled where it runs: TorchScript is no way to the chip, and the file holds weights alone"
         yield Change("CMP006", call, what, tuple(operations))

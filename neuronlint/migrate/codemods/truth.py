@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from neuronlint.migrate.codemods.statements import is_arm
 from neuronlint.migrate.operations import Operation, Remove, Replace, Unwrap
 from neuronlint.migrate.spelling import text_of
 from neuronlint.source.file import SourceFile
@@ -31,7 +32,7 @@ def _ended(file: SourceFile, up: ast.AST | None, node: ast.expr, value: bool) ->
     if isinstance(up, ast.If) and up.test is node:
         if value:
             return (Unwrap(up), *map(Remove, _unreached(file, up)))
-        if not up.orelse and not _is_arm(file, up):
+        if not up.orelse and not is_arm(file, up):
             return (Remove(up),)
     if isinstance(up, ast.Assert) and up.test is node and value:
         return (Remove(up),)
@@ -40,7 +41,7 @@ def _ended(file: SourceFile, up: ast.AST | None, node: ast.expr, value: bool) ->
 
 def _unreached(file: SourceFile, branch: ast.If) -> list[ast.stmt]:
     """What follows an `if` in its block and is never run once the `if` always holds: its body ends the function."""
-    if not isinstance(branch.body[-1], (ast.Return, ast.Raise)) or _is_arm(file, branch):
+    if not isinstance(branch.body[-1], (ast.Return, ast.Raise)) or is_arm(file, branch):
         return []
     up = file.tree.parent(branch)
     blocks = (getattr(up, name, None) for name in ("body", "orelse", "finalbody"))
@@ -48,9 +49,3 @@ def _unreached(file: SourceFile, branch: ast.If) -> list[ast.stmt]:
     rest = block[block.index(branch) + 1 :] if block else []
     kinds = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.Return, ast.Raise, ast.Assign, ast.Expr, ast.AugAssign)
     return rest if all(isinstance(statement, kinds) for statement in rest) else []
-
-
-def _is_arm(file: SourceFile, node: ast.If) -> bool:
-    """Whether an `if` is an `elif`."""
-    up = file.tree.parent(node)
-    return isinstance(up, ast.If) and up.orelse == [node] and file.tree.segment(node, 4).startswith("elif")
